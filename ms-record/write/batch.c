@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A span of one trace on its way to the writing thread.
+ * Makes, empties and frees batches: spans of one trace on their way to the writing thread.
  */
 #include "batch.h"
 

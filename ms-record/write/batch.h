@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What the draining thread hands to the writing thread: a span of one trace, not yet encoded.
+ * A batch: a span of one trace, passed unencoded from the draining thread to the writing thread.
  *
- * Events of one or more batches make a block. Stacks come with the batch that ends a block: they
- * are written ahead of it.
+ * The events of one or more batches form a block. The batch that ends a block contains the
+ * stacks of all its events; they are written ahead of it.
  */
 #pragma once
 
@@ -16,15 +16,16 @@
 #include "format/stacks.h"
 #include "ms-record/base/stats.h"
 
-/* Kinds of records; of the first ones each is written as a block of the type that batch_types says. */
+/* Kinds of records in a batch. Each of the first BATCH_TYPES kinds is written as a block of the
+ * type in batch_types. */
 #define BATCH_RECORDS 10u
 #define BATCH_TYPES 7u
 extern const uint16_t batch_types[BATCH_TYPES];
 
 /* Most events in an event block. */
 #define BLOCK_EVENTS 131072u
-/* A block's events are handed over in batches of so many: few enough that the writing thread finds
- * them in the cache, and that the same memory serves again and again. */
+/* Most events in a batch. The number is small, so that the writing thread finds the events in
+ * the cache and the same memory is used again and again. */
 #define BATCH_EVENTS 4096u
 
 struct output;
@@ -33,8 +34,8 @@ struct live_list;
 struct batch {
 	struct batch *next;
 	struct output *out;
-	/* Written in this order, each kind a block of its own when it is not empty; stacks and events
-	 * go ahead of marks. */
+	/* Written in this order, each kind that is not empty as its own block; stacks and events
+	 * precede marks. */
 	union {
 		struct {
 			struct ms_record_writer info, modules, threads, samples, losses,
@@ -47,22 +48,23 @@ struct batch {
 	uint32_t first_frame, first_node;
 	MS_ARRAY(struct ms_event) events;
 	uint64_t first_number, first_event;
-	/* Somebody wants to know what is live after these events (NULL: nothing ever was); or NULL. */
+	/* Called with the live blocks after these events (`l` is NULL if there never were any);
+	 * or NULL. */
 	void (*on_live)(void *arg, struct live_list *l);
 	void *on_live_arg;
 	uint64_t first_ns, last_ns;
-	struct stats stats; /* of the image, up to and with these events */
-	bool ends;          /* the block that its events belong to is whole with them */
-	bool close;         /* the last one of its trace */
+	struct stats stats; /* of the image, up to the last of these events */
+	bool ends;          /* the events end their block */
+	bool close;         /* the last batch of its trace */
 };
 
 struct batch *batch_new(void);
 void batch_free(struct batch *b);
 /* Empties a batch and keeps its memory. */
 void batch_reset(struct batch *b);
-/* True when nothing would be written. */
+/* Tells whether a batch has nothing to be written. */
 bool batch_empty(const struct batch *b);
 
-/* Begins a record in `w`, whose memory grows so that fields of `bytes` bytes in all fit (numbers
- * count 16). */
+/* Begins a record in `w` and makes room for fields of `bytes` bytes in total; a number counts
+ * 16. */
 struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes);

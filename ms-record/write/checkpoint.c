@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The live blocks of a trace being written, and checkpoints of them.
+ * Keeps the live blocks of a trace being written, and writes checkpoints of them.
  */
 #include "checkpoint.h"
 
@@ -18,14 +18,14 @@
 
 #define WINDOW (UINT64_C(1) << 15)
 #define WORDS (WINDOW / 64)
-#define READY UINT64_C(4096) /* slots: the window is made ready by so many */
+#define READY UINT64_C(4096) /* slots of the window whose memory is prepared at a time */
 #define GONE_LEAST 16384u
 #ifndef PART
-#define PART (UINT32_C(1) << 18) /* blocks: 15 MB to encode them in, most of it never touched */
+#define PART (UINT32_C(1) << 18) /* blocks in a part: 15 MB to encode them, mostly never touched */
 #endif
 #define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay/replay_private.h */
 
-/* A tick is 100 us, so that 40 bits last for three years. */
+/* Holds a recent block. A tick is 100 us, so 40 bits last three years. */
 struct slot {
 	uint64_t size, address;
 	uint64_t tick : 40, thread : 24;
@@ -34,16 +34,16 @@ struct slot {
 
 struct live_list {
 	struct slot *window;
-	uint64_t bits[WORDS]; /* of each slot: is it live? */
+	uint64_t bits[WORDS]; /* bit set of the live slots */
 	uint64_t base;
-	bool addresses; /* are kept of old blocks */
-	bool usable;    /* usable sizes are recorded, as old blocks say */
+	bool addresses; /* keep addresses of old blocks */
+	bool usable;    /* an old block has a usable size, so these are recorded */
 	struct packed_list old;
-	MS_ARRAY(uint64_t) gone; /* numbers of old blocks that were freed */
+	MS_ARRAY(uint64_t) gone; /* numbers of freed old blocks, not removed yet */
 	uint64_t blocks;
 	uint64_t next_number, tick;
 	struct ms_ranges mapped;
-	uint64_t *last; /* by thread: number of its latest allocation, plus 1; 0 = none */
+	uint64_t *last; /* by thread: number of its latest allocation + 1; 0 = none */
 	size_t threads;
 };
 
@@ -71,7 +71,8 @@ uint64_t live_list_blocks(const struct live_list *l)
 
 /* ---- old blocks ---- */
 
-/* The live blocks of a word of the window, the first of which has the number `first`, become old. */
+/* Moves the live blocks of one word of the window to the old blocks. `first`: the number of its
+ * first slot. */
 static void retire(struct live_list *l, uint64_t first)
 {
 	uint64_t at = first & (WINDOW - 1);
@@ -91,8 +92,8 @@ static void retire(struct live_list *l, uint64_t first)
 	l->bits[at >> 6] = 0;
 }
 
-/* Sorts by 11 bits at a time, the lowest first; `spare` has as much room. Returns the one of both
- * that the result is in. */
+/* Sorts by 11 bits at a time, lowest first. `spare` has room for `n` numbers, too. Returns the
+ * array that holds the result: `v` or `spare`. */
 static uint64_t *sorted(uint64_t *v, uint64_t *spare, size_t n)
 {
 	uint64_t all = 0;
@@ -116,7 +117,7 @@ static uint64_t *sorted(uint64_t *v, uint64_t *spare, size_t n)
 	return v;
 }
 
-/* Takes out of the old blocks what is gone, in one walk through both. */
+/* Removes the freed blocks from the old blocks, in one pass through both. */
 static void settle(struct live_list *l)
 {
 	size_t n = l->gone.n;
@@ -124,12 +125,13 @@ static void settle(struct live_list *l)
 		return;
 	uint64_t *spare = ms_xrealloc(NULL, n, sizeof *spare);
 	size_t were = packed_remove(&l->old, sorted(l->gone.v, spare, n), n);
-	l->blocks += n - were; /* they were not there */
+	l->blocks += n - were; /* those not found were not live */
 	free(spare);
 	l->gone.n = 0;
 }
 
-/* An old block's place is far off in memory: so they are taken out many at a time, in order. */
+/* Notes that an old block was freed. Old blocks are scattered in memory, so many are removed at
+ * a time, in order. */
 static void release_old(struct live_list *l, uint64_t number)
 {
 	*MS_PUSH(&l->gone) = number;
@@ -197,7 +199,8 @@ void live_list_event(struct live_list *l, const struct ms_event *ev)
 
 /* ---- checkpoints ---- */
 
-/* Makes all blocks old. What of them is freed soon is noted as gone. */
+/* Moves all blocks of the window to the old blocks. If they are freed later, that is noted in
+ * `gone`. */
 static void retire_all(struct live_list *l)
 {
 	for (uint64_t first = l->base; first < l->next_number; first += 64)
@@ -246,7 +249,7 @@ static void lay_range(void *arg, const struct ms_range *r)
 	y->before = r->end;
 }
 
-/* The column of what is mapped, in memory to be freed. */
+/* Returns the column of mapped ranges. The caller frees *memory. */
 static struct ms_column mapped_column(const struct live_list *l, uint8_t **memory)
 {
 	size_t room = l->mapped.n * MS_RANGES_CHUNK;

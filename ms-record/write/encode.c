@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From a batch to blocks of a trace.
+ * Encodes batches as blocks of a trace.
  */
 #include "encode.h"
 
@@ -18,18 +18,18 @@
 #define STACKS_MAX 65536u
 #define MANY_BYTES 524288
 
-/* A checkpoint follows when there are this many events since the last one, ten times as many as
- * blocks that it would hold, and the file grew by fifty times what it would take, so that all of
- * them are a fiftieth of the file at most. */
+/* A checkpoint is written once there are CHECKPOINT_EVENTS events since the last one, ten times
+ * as many as live blocks, and the file has grown by fifty times the checkpoint's size, so that
+ * checkpoints are at most a fiftieth of the file. */
 #define CHECKPOINT_EVENTS 262144u
 #define CHECKPOINT_EVENTS_PER_BLOCK 10u
 #define CHECKPOINT_SHARE 50u
-/* Leaves checkpoints out when --max-size leaves less than so many times what one would take. */
+/* No checkpoint is written if --max-size leaves less than this many times its size. */
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u
-#define AT_ONCE ((size_t)256) /* events, of 14 KB */
-#define LEVEL_FROM 3          /* of zstd: see set_effort */
+#define AT_ONCE ((size_t)256) /* events, 14 KB */
+#define LEVEL_FROM 3          /* levels of zstd: see set_effort */
 #define LEVEL_MORE 6
 
 struct encoder {
@@ -37,7 +37,7 @@ struct encoder {
 	struct ms_event_encoder events;
 	struct ms_address_encoder addresses;
 	uint8_t *event_memory, *address_memory;
-	bool begun; /* it has a block */
+	bool begun; /* it holds events of an open block */
 	uint64_t first_ns;
 };
 
@@ -85,7 +85,7 @@ void encoders_free(struct encoders *all)
 		encoder_free(take(all));
 }
 
-/* Writes a block of the batch's trace; returns what limit_write does. */
+/* Writes a block to the batch's trace. Returns the result of limit_write. */
 static int put_block(const struct batch *b, uint16_t type, const struct ms_column *columns,
 		     size_t n, struct ms_err *err)
 {
@@ -93,14 +93,14 @@ static int put_block(const struct batch *b, uint16_t type, const struct ms_colum
 	return limit_write(b->out, type, ns, columns, n, err);
 }
 
-/* Writes the batch's records of kind `i`. 0, or -1. */
+/* Writes the batch's records of kind `i`. Returns 0 or -1. */
 static int write_records(const struct batch *b, unsigned i, struct ms_err *err)
 {
 	struct ms_column c = ms_record_column(&b->records[i]);
 	return c.size && put_block(b, batch_types[i], &c, 1, err) < 0 ? -1 : 0;
 }
 
-/* Records of which there may be many, in blocks of some size. */
+/* Writes records that may be many, in blocks of about MANY_BYTES. */
 static int write_many(const struct batch *b, uint16_t type, const struct ms_record_writer *w,
 		      struct ms_err *err)
 {
@@ -134,7 +134,8 @@ int encode_stacks(const struct stack_span *s,
 		return 0;
 	void *memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
 	ms_stacks_encoder_init(&e, memory, STACKS_MAX, STACKS_MAX);
-	/* A node comes after its frame, so frames go first when they do not fit one block. */
+	/* A node must follow its frame, so if they do not fit one block, all frames are written
+	 * first. */
 	while (rc == 0 && (f < s->frame_count || n < s->node_count)) {
 		ms_stacks_encoder_begin(&e, s->first_frame + (uint32_t)f,
 					s->first_node + (uint32_t)n);
@@ -162,7 +163,7 @@ static int write_stacks(struct batch *b, struct ms_err *err)
 			       b->nodes.v,     b->frames.n,   b->nodes.n};
 	if (b->out->kept)
 		kept_stacks(b->out->kept, s.frames, s.frame_count, s.nodes, s.node_count);
-	/* After 1 the rest is in the file already, or will never be. */
+	/* If a block returns 1, the rest is in the file already or will never be. */
 	return encode_stacks(&s, put_stacks, b, err) < 0 ? -1 : 0;
 }
 
@@ -179,7 +180,7 @@ static bool checkpoint_due(const struct output *o)
 	       limit_room(o) / CHECKPOINT_ROOM >= expected;
 }
 
-/* Writes one before the events of `b`, if it is time. */
+/* Writes a checkpoint before the events of `b` if one is due. */
 static int write_checkpoint(const struct batch *b, struct ms_err *err)
 {
 	struct output *o = b->out;
@@ -187,7 +188,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	later_turn(o, b->first_ns);
 	if (!c->live) {
 		c->live = live_list_new(o->addresses);
-		c->bytes_per_1000 = 500; /* a guess for the first one */
+		c->bytes_per_1000 = 500; /* first guess */
 	}
 	if (o->full || !checkpoint_due(o))
 		return 0;
@@ -205,8 +206,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 
 /* ---- events ---- */
 
-/* Notes what became of the events: in the file, dropped with those before, or left out at the
- * end. */
+/* Notes what happened to the events: written, or discarded because the trace is full. */
 static void note_events(const struct batch *b)
 {
 	struct output *o = b->out;
@@ -218,7 +218,7 @@ static void note_events(const struct batch *b)
 	o->written_ns = b->last_ns;
 }
 
-/* Opens a block, which `b` holds the first events of. */
+/* Begins a block, with the events of `b` as its first ones. */
 static int begin_events(struct encoder *e, const struct batch *b, struct ms_err *err)
 {
 	if (write_checkpoint(b, err) != 0)
@@ -232,7 +232,7 @@ static int begin_events(struct encoder *e, const struct batch *b, struct ms_err 
 	return 0;
 }
 
-/* Columns one after the other, of few enough events to be at hand each time. Returns how many. */
+/* Adds events column by column, few enough to stay in the cache. Returns how many were added. */
 static size_t put_events(struct encoder *e, struct output *o, const struct ms_event *v, size_t n)
 {
 	enum ms_fmt rc;
@@ -259,7 +259,8 @@ static int add_events(struct encoder *e, const struct batch *b, struct ms_err *e
 	return 0;
 }
 
-/* The kinds of events compress much better for some more time, if there is any. */
+/* Lets zstd spend more time on the column of event kinds, which then gets much smaller, unless
+ * the writing thread is behind. */
 static void set_effort(const struct output *o)
 {
 	bool more = !o->hurried && o->level >= LEVEL_FROM && o->level < LEVEL_MORE;
@@ -299,7 +300,7 @@ static int write_events(struct encoder *e, const struct batch *b, struct ms_err 
 
 /* ---- the end ---- */
 
-/* Fields that do not tell how much was recorded. */
+/* Tells whether a field stays valid when only a part of the recording is in the file. */
 static bool stands(uint32_t field)
 {
 	return field == MS_END_IMAGES_KEPT || field == MS_END_IMAGES_TRIVIAL ||
@@ -307,7 +308,7 @@ static bool stands(uint32_t field)
 	       field == MS_END_LEFT;
 }
 
-/* The end record, with what only this thread knows. */
+/* Copies the end record and adds the fields that only this thread knows. */
 static void copy_end(const struct batch *b, uint64_t index, struct ms_record_writer *to)
 {
 	const struct output *o = b->out;
@@ -344,7 +345,7 @@ static int write_end(struct batch *b, struct ms_err *err)
 		return 0;
 	if (limit_close(o, b->last_ns, err) != 0)
 		return -1;
-	/* On a full disk the end may still fit. */
+	/* On a full disk the end block may still fit. */
 	if (ms_trace_write_index(o->trace, b->last_ns, &index, &ignored) != 0)
 		index = 0;
 	copy_end(b, index, &whole);

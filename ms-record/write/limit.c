@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --max-size: the traces of a run together never get larger.
+ * Implements --max-size, the limit of the total size of a run's traces.
  */
 #include "limit.h"
 
@@ -11,8 +11,8 @@
 #include "rewrite.h"
 #include "output.h"
 
-#define RESERVE 8192u       /* end block and losses */
-#define RESERVE_A_BLOCK 48u /* its record in the index */
+#define RESERVE 8192u       /* bytes for the end block and losses */
+#define RESERVE_A_BLOCK 48u /* bytes of a block's record in the index */
 
 static uint64_t used(const struct limit *l)
 {
@@ -36,7 +36,7 @@ static void reserve(struct output *o, uint64_t bytes)
 	o->reserve = bytes;
 }
 
-/* Counts what `o` has grown, and keeps back what its end takes then. */
+/* Counts the bytes that `o` has grown by, and updates the bytes reserved for its end. */
 void limit_grown(struct output *o)
 {
 	if (!o->limit)
@@ -72,7 +72,8 @@ uint64_t limit_room(const struct output *o)
 	return o->limit ? left(o->limit, o->limit->reserved) : UINT64_MAX;
 }
 
-/* Writes if it fits beside what is kept back. 0, 1 = it does not, -1. */
+/* Writes a block if it fits, with `kept_back` bytes reserved. Returns 0, 1 if it does not fit,
+ * or -1. */
 static int try_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		     const struct ms_column *columns, size_t n, uint64_t kept_back,
 		     struct ms_err *err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * --max-size: the traces of a run together never get larger (writing thread).
+ * The limit --max-size of the total size of a run's traces (writing thread).
  *
- * Room for the ends of all open traces (index, losses, end block) is kept back. A block that would
- * go beyond is not written: then either the trace is written anew without what was freed
- * (rewrite.h), or nothing but ends is written from there on, in no trace of the run.
+ * Room for the ends of all open traces (index, losses, end block) is reserved. A block that
+ * would exceed the limit is not written: instead the trace is rewritten without freed blocks
+ * (rewrite.h), or from then on only ends are written, in all traces of the run.
  */
 #pragma once
 
@@ -19,37 +19,40 @@ struct output;
 
 struct limit {
 	uint64_t max;       /* bytes */
-	bool keep;          /* --keep=live, or last */
-	uint64_t keep_ns;   /* --keep=last; 0 = live */
+	bool keep;          /* --keep=live or --keep=last */
+	uint64_t keep_ns;   /* span of --keep=last; 0 = --keep=live */
 	uint64_t used;      /* atomic: bytes of all traces */
-	uint64_t reserved;  /* of them for ends of open ones */
-	int reached;        /* atomic */
-	char why[128];      /* why keeping was not enough; "" = it was not asked for */
-	uint64_t rewritten; /* atomic: how many times a trace was written anew */
-	int event;          /* eventfd, written when one was, and when the limit is reached */
+	uint64_t reserved;  /* bytes reserved for the ends of open traces */
+	int reached;        /* atomic: the limit is reached */
+	char why[128];      /* why --keep was not enough; "" = no --keep */
+	uint64_t rewritten; /* atomic: number of rewritten traces */
+	int event;          /* eventfd, written when a trace is rewritten or the limit reached */
 };
 
-/* A trace was begun, or all of it is written. Nothing without a limit. */
+/* Begins and ends the accounting of a trace: call them once it is begun and once all of it is
+ * written. They do nothing without a limit. */
 void limit_begin(struct output *o);
 void limit_end(struct output *o);
-/* Writes a block of `o`. 0 = done; 1 = it is not in the file, or as part of a trace written anew:
- * nothing is to be done about it; -1 with `err` set: writing failed. */
+/* Writes a block of `o`. Returns 0; 1 if the block is not in the file, or only as part of a
+ * rewritten trace, and the caller need not do anything; -1 with `err` set if writing failed. */
 int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		const struct ms_column *columns, size_t n, struct ms_err *err);
-/* Lets the end of `o` use what was kept back for it; `last_ns` is the recording's. When something
- * was not written, says how much. 0, or -1 with `err` set. */
+/* Makes the room reserved for the end of `o` available to it, and records how many events were
+ * not written. `last_ns`: the end of the recording. Returns 0, or -1 with `err` set. */
 int limit_close(struct output *o, uint64_t last_ns, struct ms_err *err);
-/* Bytes that a block may take that is not needed. */
+/* Returns how many bytes an optional block may take. */
 uint64_t limit_room(const struct output *o);
-/* A block of `o` was written by others, in what limit_room gave. Nothing without a limit. */
+/* Counts a block of `o` that was written without limit_write, within limit_room. Does nothing
+ * without a limit. */
 void limit_grown(struct output *o);
-/* Returns the bytes that a trace written anew may take: half of what the others leave. */
+/* Returns the size limit, in bytes, of a rewritten trace: half of the space that the other
+ * traces leave. */
 uint64_t limit_half(const struct output *o);
-/* No trace of the run takes more from here on; limit->why says why. */
+/* Ends recording in all traces of the run; limit->why has the reason. */
 void limit_reach(struct output *o);
-/* The trace of `o` was written anew. */
+/* Counts the rewritten trace of `o` and reports the rewriting. */
 void limit_moved(struct output *o);
-/* Returns the bytes that the traces leave unused, once all are written. */
+/* Returns the bytes below the limit that are unused once all traces are written. */
 uint64_t limit_left(const struct limit *l);
-/* A trace of that many bytes was removed. */
+/* Subtracts the size of a removed trace, in bytes. */
 void limit_give_back(struct limit *l, uint64_t bytes);

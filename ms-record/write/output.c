@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One trace being written.
+ * Makes an output, the state of one trace being written, and parts of its end record.
  */
 #include "output.h"
 

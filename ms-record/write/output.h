@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One trace being written.
+ * An output: the state of one trace being written.
  */
 #pragma once
 
@@ -17,59 +17,61 @@ struct later;
 struct limit;
 struct live_list;
 
-/* Holds what the writing thread knows of a trace for its checkpoints. */
+/* Holds the writing thread's state for the checkpoints of a trace. */
 struct checkpoints {
 	struct live_list *live;  /* NULL before the first event */
-	uint64_t events, bytes;  /* since the last one; of the file then */
-	uint64_t bytes_per_1000; /* blocks of the last one */
+	uint64_t events, bytes;  /* since the last checkpoint; file size after it */
+	uint64_t bytes_per_1000; /* size of the last checkpoint per 1000 blocks */
 	uint64_t position,
-		position_ns; /* `live` is the state before this event; the last one's time */
+		position_ns; /* `live` is the state before event `position`; time of the event before */
 };
 
-/* One trace being written. Made by the control thread; used by the writing thread until `closed`.
- */
+/* Holds the state of one trace being written. The control thread makes it; the writing thread
+ * uses it until `closed`. */
 struct output {
-	int fd;     /* -1: made by the writing thread */
-	char *path; /* as shown */
-	int folder; /* where its file is, by which name there; -1 = it is none that we made */
+	int fd;     /* -1 = the writing thread opens it */
+	char *path; /* as shown to the user */
+	int folder; /* folder and name of the file; -1 = we did not create it */
 	char *name;
-	dev_t dev; /* which one that is; `ino` 0 = not made yet */
+	dev_t dev; /* identity of the file; `ino` 0 = not created yet */
 	ino_t ino;
 	bool addresses;
-	bool keep_fd_open; /* the descriptor was given to us (fd:N) */
-	bool create;       /* the writing thread makes the file */
+	bool keep_fd_open; /* the descriptor was passed to us (fd:N) */
+	bool create;       /* the writing thread creates the file */
 	int level;
 	bool hurried; /* the writing thread is behind */
 	struct ms_trace_writer *trace;
-	struct encoder *open; /* holds the open block; NULL = none is */
+	struct encoder *open; /* encoder of the open block; NULL = no open block */
 	struct checkpoints checkpoints;
-	/* --max-size: limit.c, rewrite.c */
-	struct limit *limit;  /* NULL = none */
-	struct kept *kept;    /* --keep=live: what a rewriting needs; NULL = none */
-	struct later *later;  /* --keep=last: the trace that will take its place; NULL = none */
-	uint64_t reserve;     /* bytes that the end of this trace may take */
-	uint64_t counted;     /* of this trace in limit->used */
-	struct stats written; /* what the file holds, when not all was written */
+	/* for --max-size: limit.c, rewrite.c */
+	struct limit *limit;  /* NULL = no limit */
+	struct kept *kept;    /* --keep: the data for rewriting the trace; NULL = none */
+	struct later *later;  /* --keep=last: the trace that will replace it; NULL = none */
+	uint64_t reserve;     /* bytes reserved for the end of this trace */
+	uint64_t counted;     /* bytes of this trace in limit->used */
+	struct stats written; /* counts of what the file holds, if it is incomplete */
 	uint64_t written_ns, discarded;
-	uint64_t dropped_events, dropped_ns; /* not in the file any more: events before this one */
-	int full;                            /* atomic: nothing more is written but the end */
+	uint64_t dropped_events, dropped_ns; /* events before this number were dropped */
+	int full;                            /* atomic: only the end may still be written */
 	/* Results, read by others with acquire loads. */
 	uint64_t bytes;
-	int failed; /* 1: writing failed, `err` says why */
-	int closed; /* 1: the last batch was written (or could not be) */
+	int failed; /* 1: writing failed, see `err` */
+	int closed; /* 1: the last batch was written or failed */
 	int error_number;
 	struct ms_err err;
 };
 
 struct output *output_new(int fd, const char *path);
-/* Notes that it is a file of that name in that folder, which is borrowed. */
+/* Sets the folder, which is borrowed, and the file's name in it. */
 void output_place(struct output *o, int folder, const char *name);
-/* Notes which file is open. */
+/* Notes device and inode of the open file. */
 void output_identify(struct output *o);
-/* Begins its trace, or one that will take its place, on `fd`. NULL with `err` set. */
+/* Begins the trace, or one that will replace it, in the file `fd`. Returns NULL with `err` set
+ * on failure. */
 struct ms_trace_writer *output_begin(const struct output *o, int fd, struct ms_err *err);
 
-/* Adds the fields of counts, and what --keep dropped, to an end record of 1024 bytes more. */
+/* Add the counts, and the events dropped by --keep, to an end record, in at most 1024 more
+ * bytes. */
 struct ms_record_writer;
 void end_counts(const struct stats *t, struct ms_record_writer *w);
 void end_dropped(const struct output *o, struct ms_record_writer *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Blocks in order of allocation number, packed.
+ * Implements a packed list of blocks in order of allocation number.
  */
 #include "packed.h"
 
@@ -9,12 +9,12 @@
 #include "libcommon/base/arena.h"
 
 #define PART_BYTES ((size_t)32768 - 32)
-#define BLOCK_MAX 46u /* bytes of a block */
-#define BEYOND 48u    /* are copied and read, never used, behind one */
+#define BLOCK_MAX 46u /* most bytes of a packed block */
+#define BEYOND 48u    /* bytes behind a block that may be copied or read, but are not used */
 
 enum column { STEP, TICK, ADDRESS, SIZE, STACK, THREAD, SLACK, COLUMNS };
 
-/* Tells the bytes of a value, by column and code. STEP is 0 for the next number. */
+/* Lists the bytes of a value, by column and code. STEP is 0 for the next number. */
 static const uint8_t lengths[COLUMNS][4] = {
 	[STEP] = {0, 1, 3, 8},  [TICK] = {0, 1, 2, 8},  [ADDRESS] = {0, 2, 4, 8},
 	[SIZE] = {1, 2, 4, 8},  [STACK] = {1, 2, 3, 4}, [THREAD] = {0, 1, 2, 4},
@@ -39,7 +39,7 @@ void packed_free(struct packed_list *l)
 
 /* ---- one block ---- */
 
-/* Returns where the next block goes, in a new part if the last is full. */
+/* Returns the address for the next block, in a new part if the last one is full. */
 static uint8_t *room(struct packed_list *l)
 {
 	if (!l->last || l->last->used >= PART_BYTES) {
@@ -78,7 +78,7 @@ static unsigned head_of(const uint8_t *at)
 	return at[0] | (unsigned)at[1] << 8;
 }
 
-/* The column at `at`, of so many bytes. */
+/* Returns the value at `at`, which has `bytes` bytes. */
 static uint64_t value(const uint8_t *at, unsigned bytes)
 {
 	uint64_t v;
@@ -86,7 +86,7 @@ static uint64_t value(const uint8_t *at, unsigned bytes)
 	return bytes == 8 ? v : v & ((UINT64_C(1) << 8 * bytes) - 1);
 }
 
-/* Returns where it ends. */
+/* Unpacks the block at `at` into `v`. Returns the address behind it. */
 static const uint8_t *get(const uint8_t *at, uint64_t v[COLUMNS])
 {
 	unsigned head = head_of(at);
@@ -147,14 +147,14 @@ bool packed_next(struct packed_cursor *c)
 
 /* ---- taking out ---- */
 
-/* One walk through what was in the list, `part`, which is written anew. */
+/* Holds the state of one pass that rebuilds the list without the removed blocks. */
 struct removal {
 	struct packed_list *to;
 	const uint64_t *numbers, *end;
-	uint64_t number;               /* of the block before */
-	uint64_t steps, tick, address; /* the blocks taken out since the last that stays */
-	bool gap;                      /* are there any? */
-	uint8_t bytes[2][256]; /* by each half of `lengths`: of the block but for `lengths` */
+	uint64_t number;               /* of the previous block */
+	uint64_t steps, tick, address; /* sums over the blocks removed since the last kept one */
+	bool gap;                      /* blocks were removed since the last kept one */
+	uint8_t bytes[2][256];         /* by either byte of `lengths`: bytes of its columns */
 };
 
 static void fill_lengths(uint8_t bytes[2][256])
@@ -164,7 +164,7 @@ static void fill_lengths(uint8_t bytes[2][256])
 			bytes[c / 4][i] += lengths[c][i >> 2 * (c % 4) & 3];
 }
 
-/* A block that goes. */
+/* Removes a block. */
 static void leave_out(struct removal *r, const uint8_t *at)
 {
 	uint64_t v[COLUMNS];
@@ -177,7 +177,7 @@ static void leave_out(struct removal *r, const uint8_t *at)
 	r->to->bytes -= v[SIZE];
 }
 
-/* The block that follows one that went. */
+/* Keeps a block that follows removed ones. */
 static void close_gap(struct removal *r, const uint8_t *at)
 {
 	uint64_t v[COLUMNS];
@@ -223,7 +223,7 @@ size_t packed_remove(struct packed_list *l, const uint64_t *numbers, size_t n)
 		walk(&r, p);
 		free(p);
 	}
-	/* The next block to be added follows the last one that stays. */
+	/* The next block to be added follows the last kept one. */
 	l->number -= r.steps;
 	l->tick -= r.tick;
 	l->address -= r.address;

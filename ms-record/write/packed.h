@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Blocks in order of allocation number, in as few bytes as each takes (writing thread).
+ * A packed list of blocks in order of allocation number (writing thread).
  *
  *   block:  | lengths, 16 bits | step | tick | address | size | stack | thread | slack |
  *
- * Number, tick and address are kept as the difference to the block before, and each column in the
- * least of four lengths that holds it, which two bits of `lengths` tell: 5 to 7 bytes a block. What
- * stays when others are taken out is copied as it is, but for the block after a gap.
+ * Number, tick and address are stored as differences to the previous block. Each column takes
+ * the shortest of four lengths that can hold its value; two bits of `lengths` give the length. A
+ * block takes 5 to 7 bytes. When blocks are removed, the others are copied unchanged, except for
+ * a block behind a gap.
  *
- * The bytes are in parts, so that no larger copy exists while the list grows or is gone through.
+ * The bytes are divided into parts, so that the list needs no larger copy of itself while it
+ * grows or is walked through.
  */
 #pragma once
 
@@ -23,16 +25,16 @@ struct packed_list {
 	struct packed_part *first, *last;
 	uint64_t number, tick, address; /* of the last block */
 	size_t blocks;
-	uint64_t bytes; /* their sizes */
+	uint64_t bytes; /* sum of the blocks' sizes */
 };
 
 void packed_free(struct packed_list *l);
-/* Adds a block, whose number is higher than any before. */
+/* Adds a block, whose number must be higher than all in the list. */
 void packed_add(struct packed_list *l, const struct ms_checkpoint_block *b);
-/* Takes out the blocks with these numbers, which are in order. Returns how many there were. */
+/* Removes the blocks with these numbers, which must be sorted. Returns how many were found. */
 size_t packed_remove(struct packed_list *l, const uint64_t *numbers, size_t n);
 
-/* Goes through the blocks; `block` is the one that packed_next came to. */
+/* Holds a position in the list; `block` is the block that packed_next has reached. */
 struct packed_cursor {
 	struct ms_checkpoint_block block;
 	const struct packed_part *part;
@@ -40,5 +42,5 @@ struct packed_cursor {
 };
 
 struct packed_cursor packed_begin(const struct packed_list *l);
-/* False at the end. */
+/* Moves to the next block. Returns false at the end. */
 bool packed_next(struct packed_cursor *c);

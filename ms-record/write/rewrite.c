@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --keep: a trace written anew without the blocks that were freed already, or without what is older
+ * Rewrites a trace for --keep: without blocks that were freed already, or without events older
  * than a span of time.
  */
 #include "rewrite.h"
@@ -26,9 +26,9 @@
 #include "limit.h"
 #include "output.h"
 
-/* Limits the bytes that are kept of samples; beyond that they are thinned. */
+/* Most bytes kept of samples; beyond that they are thinned out. */
 #define SAMPLES_MAX ((size_t)1 << 18)
-/* Limits the bytes that are kept of what scans found; beyond that all but the latest goes. */
+/* Most bytes kept of scan results; beyond that only the latest are kept. */
 #define TOLD_MAX ((size_t)1 << 18)
 
 /* ---- what is kept ---- */
@@ -39,15 +39,16 @@ struct records {
 	uint64_t first_ns, last_ns;
 };
 
-/* Lists the types of blocks that scans write, beside those of batches. */
+/* Lists the block types of scan results, which are not in batch_types. */
 static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT};
-static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL}; /* a head has one */
+static const uint32_t told_labels[] = {MS_VERDICT_LABEL,
+				       MS_RESIDENT_LABEL}; /* only a head has one */
 #define TOLD_TYPES (sizeof told_types / sizeof *told_types)
 
 struct kept {
 	struct records records[BATCH_TYPES], told[TOLD_TYPES];
-	uint64_t sample_skip;  /* samples passed over since the last one that was kept, */
-	uint64_t sample_every; /* and between two */
+	uint64_t sample_skip;  /* samples skipped since the last one kept */
+	uint64_t sample_every; /* samples to skip between two kept ones */
 	MS_ARRAY(struct ms_frame) frames;
 	MS_ARRAY(struct ms_node) nodes;
 };
@@ -76,8 +77,8 @@ static struct records *samples_of(struct kept *k)
 	return &k->records[i];
 }
 
-/* Every second sample goes, and of those to come as many are passed over: else little would be left of
- * what was long ago. */
+/* Drops every second sample and doubles the distance of later ones, so that early and late
+ * samples stay equally dense. */
 static void thin(struct kept *k)
 {
 	struct records *r = samples_of(k);
@@ -137,7 +138,7 @@ static bool is_head(struct ms_record rec, uint32_t label)
 	return false;
 }
 
-/* All before the last head goes. */
+/* Drops all records before the last head. */
 static void forget_told(struct records *r, uint32_t label)
 {
 	struct ms_record_reader reader;
@@ -154,7 +155,7 @@ static void forget_told(struct records *r, uint32_t label)
 	memmove(r->data, r->data + last, r->size);
 }
 
-/* Returns the kept records of a type; NULL = they are not kept. */
+/* Returns the kept records of a block type, or NULL if it is not kept. */
 static struct records *records_of(struct kept *k, uint16_t type)
 {
 	for (size_t i = 0; i < BATCH_TYPES; i++)
@@ -197,13 +198,13 @@ void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_cou
 
 struct target {
 	int fd;
-	const struct output *o;  /* whose file it replaces */
-	char name[NAME_MAX + 1]; /* its own while it has one; "" = none yet */
+	const struct output *o;  /* the output whose file it replaces */
+	char name[NAME_MAX + 1]; /* of the new file, if it has one; "" = none yet */
 	struct ms_trace_writer *trace;
 	uint64_t ns[2];
 };
 
-/* A file without a name in the same folder; where that cannot be had, one with a name. */
+/* Opens a nameless file in the same folder, or one with a name if that is not possible. */
 static int open_beside(struct target *t, struct ms_err *err)
 {
 	const struct output *o = t->o;
@@ -273,7 +274,7 @@ static int write_all(struct target *t, struct output *o, uint64_t most, struct m
 
 /* ---- the change ---- */
 
-/* The old file is whole for whoever has it open. */
+/* Ends the old file, so that it is complete for processes that have it open. */
 static void end_old(struct output *o)
 {
 	struct ms_err ignored = {0};
@@ -296,7 +297,7 @@ static int take_place(struct target *t, struct ms_err *err)
 	const struct output *o = t->o;
 	char self[64];
 	if (!t->name[0]) {
-		uint32_t random = 0; /* nobody else shall have taken the name */
+		uint32_t random = 0; /* no other file should have this name */
 		if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
 			random = (uint32_t)getpid();
 		snprintf(t->name, sizeof t->name, "%.*s.%08x.new", NAME_MAX - 20, o->name, random);
@@ -313,7 +314,8 @@ static int take_place(struct target *t, struct ms_err *err)
 	return 0;
 }
 
-/* Events before number `event`, the last of them of `ns`, are not in it. */
+/* Makes the new file the output's trace. It lacks the events before number `event`; `ns` is the
+ * time of the last of these. */
 static void adopt(struct output *o, struct target *t, uint64_t event, uint64_t ns)
 {
 	struct checkpoints *c = &o->checkpoints;
@@ -371,8 +373,8 @@ out:
 
 struct later {
 	struct target target;
-	uint64_t event, ns; /* it has what follows; the last one before is of then */
-	bool failed;        /* something of it could not be written */
+	uint64_t event, ns; /* number of its first event; time of the event before */
+	bool failed;        /* a block of it could not be written */
 };
 
 void later_free(struct later *l)
@@ -401,7 +403,7 @@ void later_checkpoint(struct output *o, uint64_t event)
 					     &why) != 0;
 }
 
-/* The later one takes the place of the one that has the name. */
+/* Replaces the trace in place by the later one. */
 static int take_over(struct output *o, struct ms_err *why)
 {
 	struct later *l = o->later;

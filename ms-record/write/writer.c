@@ -19,17 +19,18 @@
 #include "ms-record/base/wake.h"
 #include "rewrite.h"
 
-/* Events that wait to be written. More than usual, 56 MB, only while a write takes long. */
+/* Most events that wait to be written. QUEUE_MAX, 56 MB, is allowed only while a write takes
+ * long. */
 #define QUEUE_USUAL BLOCK_EVENTS
 #define QUEUE_MAX (6 * BLOCK_EVENTS)
-#define QUEUE_WAKE (4 * BATCH_EVENTS) /* the thread is woken for so many, or for a block's end */
+#define QUEUE_WAKE (4 * BATCH_EVENTS) /* events that wake the thread; a block's end does too */
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
-#define GIVE_UP_NS 50000000 /* asked whether to, so often */
+#define GIVE_UP_NS 50000000 /* between calls of give_up */
 #define TRIM_NS 200000000
-#define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
+#define SPARE_MAX BLOCK_EVENTS /* events that fit the kept empty batches */
 
-/* Whatever writing it took. */
+/* Frees all resources for writing an output. */
 static void close_output(struct output *o)
 {
 	ms_trace_writer_free(o->trace);
@@ -60,7 +61,7 @@ static void fail(struct output *o)
 	__atomic_store_n(&o->failed, 1, __ATOMIC_RELEASE);
 }
 
-/* Makes the file of a further image, and writes the header. */
+/* Opens the output's file, creating it for a further image, and writes the header. */
 static void begin(struct output *o)
 {
 	if (o->create)
@@ -100,8 +101,8 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 	}
 }
 
-/* Waits for a batch. When none has come for a while after a burst, what that left between the
- * pieces goes back to the kernel: up to a third of its memory. Under the lock. */
+/* Waits for a batch, under the lock. If none arrives for a while after a burst, the free memory
+ * left by it, up to a third of the thread's memory, is returned to the kernel. */
 static void await_batch(struct writer *w)
 {
 	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + TRIM_NS);
@@ -131,7 +132,7 @@ static struct batch *take(struct writer *w)
 	return b;
 }
 
-/* Returns what a batch counts for in the queue, in events. */
+/* Returns the weight of a batch in the queue, in events. */
 static size_t weight(const struct batch *b)
 {
 	return b->events.n + BATCH_EVENTS / 16;
@@ -185,8 +186,8 @@ int writer_start(struct writer *w, int event)
 	return e ? -1 : 0;
 }
 
-/* Waits until the queue is half empty, so that the threads take turns seldom. While the other one
- * is stuck in a write the queue may grow. Under the lock. */
+/* Waits, under the lock, until the queue is half empty, so that the threads rarely alternate.
+ * While the writing thread is stuck in a write, the queue may grow. */
 static void await_room(struct writer *w)
 {
 	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + STUCK_NS);

@@ -4,10 +4,10 @@
  *   Out: blocks of traces (format/, libcommon/trace); checkpoints; limits of size.
  *   Used by: session, scan and drain, which fill batches; control.
  *
- * The writing thread: batches from a bounded queue, encoded, compressed and written.
+ * The writing thread takes batches from a bounded queue, encodes, compresses and writes them.
  *
- * It alone touches files of traces while recording goes on, so that a slow disk or a pipe that
- * nobody reads holds up nothing but itself until the queue is full.
+ * While recording, only this thread accesses trace files. So a slow disk, or a pipe that nobody
+ * reads, delays no other thread until the queue is full.
  */
 #pragma once
 
@@ -25,33 +25,35 @@ struct writer {
 	pthread_mutex_t lock;
 	pthread_cond_t filled, drained;
 	struct batch *first, **last, *spare;
-	size_t queued;            /* events, about */
-	size_t room_at;           /* who waits for room is woken when there are only so many */
-	size_t spare_room;        /* for events, in `spare` */
-	uint64_t stuck_at;        /* a write has taken long since `written` was this */
-	uint64_t pushed, written; /* batches: progress */
-	uint64_t watched;         /* written is to reach this */
-	int event;                /* eventfd, written when it did */
+	size_t queued;            /* events, approximately */
+	size_t room_at;           /* a waiting thread is woken at this length of the queue */
+	size_t spare_room;        /* events that fit the batches in `spare` */
+	uint64_t stuck_at;        /* value of `written` at which a write takes long */
+	uint64_t pushed, written; /* numbers of batches */
+	uint64_t watched;         /* value of `written` to report */
+	int event;                /* eventfd, written when `watched` is reached */
 	bool stop, started;
-	bool burst;  /* there were more batches than are kept */
-	bool behind; /* much was queued when the thread took its last batch */
+	bool burst;  /* there were more batches than `spare` keeps */
+	bool behind; /* the queue was long when the thread took its last batch */
 };
 
-/* Starts the thread. `event` is borrowed. 0, or -1 with errno set. */
+/* Starts the thread. `event` is borrowed. Returns 0, or -1 with errno set. */
 int writer_start(struct writer *w, int event);
-/* Hands over a batch with its memory; waits while the queue is full. */
+/* Passes a batch and its memory to the thread; waits while the queue is full. */
 void writer_push(struct writer *w, struct batch *b);
-/* The number of the batch that was handed over last. */
+/* Returns the number of the last batch passed to the thread. */
 uint64_t writer_ticket(struct writer *w);
-/* Was that batch written (or failed to be)? If not, w->event tells when. One thread asks. */
+/* Tells whether the batch `ticket` was written or failed. If not, w->event reports when it is.
+ * For use by one thread only. */
 bool writer_reached(struct writer *w, uint64_t ticket);
-/* A number that changes as batches come and are written; *waits: some were not yet. */
+/* Returns a number that changes whenever a batch is pushed or written. *waits: there are batches
+ * not written yet. */
 uint64_t writer_progress(struct writer *w, bool *waits);
-/* An empty batch, perhaps a used one. */
+/* Returns an empty batch, reused or new. */
 struct batch *writer_batch(struct writer *w);
-/* Lets the thread end after what is queued, and waits for it. False when `give_up`, asked every 50
- * ms, said to leave it behind. */
+/* Ends the thread once the queue is written, and waits for that. Returns false if `give_up`,
+ * called every 50 ms, returned true; then the thread still runs. */
 bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg);
 
-/* With all that is kept for its rewriting. */
+/* Frees an output with all data kept for its rewriting. */
 void output_free(struct output *o);
