@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Stamps of the target to nanoseconds.
+ * Converts stamps of the target to nanoseconds.
  */
 #include "clock.h"
 
@@ -12,15 +12,15 @@
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
 #define SETTLED_NS UINT64_C(1000000)
-#define RESTARTED (UINT64_C(1) << 20) /* stamps: processors differ by far less */
-#define MEASURED_NS UINT64_C(400000)  /* each end to some 20 ns: right to a ten-thousandth */
+#define RESTARTED (UINT64_C(1) << 20) /* stamps; processors differ by far less */
+#define MEASURED_NS UINT64_C(400000)  /* each end is exact to 20 ns: error of one in 10,000 */
 
 uint64_t clock_mono(void)
 {
 	return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Both clocks at one moment: of some tries, the one that took least, which nothing interrupted. */
+/* Reads both clocks at the same moment: the fastest of several tries, which was not interrupted. */
 static struct clock_pair read_both(void)
 {
 	struct clock_pair best = {0, 0};
@@ -76,7 +76,7 @@ void clock_watch(struct clock *c, const struct mg_session *m)
 	c->blind = &m->blind;
 }
 
-/* Adds a pair, or moves the newest one. */
+/* Adds a pair, or replaces the newest one. */
 static void add_pair(struct clock *c, uint64_t stamp, uint64_t ns, bool add)
 {
 	c->newest += add;
@@ -85,15 +85,15 @@ static void add_pair(struct clock *c, uint64_t stamp, uint64_t ns, bool add)
 	c->pairs[c->newest % CLOCK_PAIRS] = (struct clock_pair){stamp, ns};
 }
 
-/* The last pair of the TSC stays. */
+/* Switches to counted stamps if the guest has; the last pair of the TSC is kept. */
 static void look_at_guest(struct clock *c)
 {
 	if (!c->tsc || !c->blind || !__atomic_load_n(c->blind, __ATOMIC_SEQ_CST))
 		return;
 	c->tsc = false;
 	c->changed_ns = clock_now(c);
-	/* Seen over a second late the TSC is further on, by what it was never asked for; where it
-	 * began anew it is behind. */
+	/* If the switch is noticed more than a second late, the TSC is already past the first
+	 * counted stamps; if it has restarted, it is behind its last pair. */
 	uint64_t last = cpu_counter(), now = clock_stamp(c);
 	uint64_t before = c->pairs[c->newest % CLOCK_PAIRS].stamp;
 	last = last < before ? before : last;
@@ -123,12 +123,13 @@ uint64_t clock_round(struct clock *c)
 	uint64_t stamp = clock_stamp(c), ns = clock_now(c);
 	const struct clock_pair *last = &c->pairs[c->newest % CLOCK_PAIRS];
 	const struct clock_pair *before = &c->pairs[(c->newest - 1) % CLOCK_PAIRS];
-	/* The newest pair moves along until it is far enough from the one before. */
+	/* The newest pair is replaced until it is far enough from the previous one. */
 	add_pair(c, stamp, ns, c->count == 1 || last->ns >= before->ns + PAIR_SPACING_NS);
 	return stamp;
 }
 
-/* The pair at or before `stamp`, or the oldest. Nearly always one of the last. */
+/* Returns the index of the last pair at or before `stamp`, else of the oldest. It is nearly
+ * always one of the newest. */
 static uint32_t find(const struct clock *c, uint64_t stamp)
 {
 	uint32_t hi = c->newest, oldest = c->newest - (c->count - 1), lo = hi;
@@ -153,7 +154,7 @@ static double interpolate(const struct clock_pair *a, const struct clock_pair *b
 	return (double)a->ns + (part > 1 ? 1 : part) * (double)(b->ns - a->ns);
 }
 
-/* Pair `i` is the one before. */
+/* Returns the time of a stamp in ns; `i` is the index of the pair before it. */
 static uint64_t ns_behind(const struct clock *c, uint32_t i, uint64_t stamp)
 {
 	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
@@ -175,7 +176,7 @@ uint64_t clock_tick_slow(struct clock *c, uint64_t stamp)
 	if (tick < c->tick)
 		tick = c->tick;
 	c->tick = tick;
-	/* How far this tick reaches, within the same pair of pairs. */
+	/* Finds the stamps that this tick covers between the two pairs. */
 	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
 	c->lo = c->hi = 0;
 	if (i == c->newest || stamp < a->stamp)

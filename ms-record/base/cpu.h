@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The processor that this ms-record is built for, and records programs of.
+ * The processor for which this ms-record is built, and whose programs it records.
  */
 #pragma once
 
@@ -7,19 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* NAME.h defines
+/* The header MS_CPU_H defines
  *
- *   CPU_NAME      as messages say it
+ *   CPU_NAME      the name for messages
  *   CPU_MACHINE   e_machine of its programs
- *   CPU_LINKER    how the name of glibc's dynamic linker begins, up to a '.'
+ *   CPU_LINKER    the name of glibc's dynamic linker up to the first '.'
  *
- * and cpu_counter: the counter that stamps of the guest are of; cpu_match8: a bit for each of eight
- * words, at a multiple of 16 bytes, whose bits in `mask` are `key`; cpu_syscall: a system call, by
- * whoever shares another thread's memory and variables. -errno if it failed. */
+ * and the functions below. cpu_counter returns the counter that the guest's stamps use.
+ * cpu_match8 returns a bit for each of eight words, aligned to 16 bytes: set if the word's bits
+ * in `mask` equal `key`. cpu_syscall makes a system call in a process that shares memory and
+ * thread-local variables with another thread; it returns -errno on failure. */
 static inline uint64_t cpu_counter(void);
 static inline unsigned cpu_match8(const uint32_t *words, uint32_t mask, uint32_t key);
 static inline long cpu_syscall(long number, const uint64_t args[6]);
-/* Does it run at one rate on all cores, asleep or not, and the kernel go by it? */
+/* Tells whether the counter runs at one rate on all cores, even asleep, and the kernel trusts
+ * it. */
 bool cpu_counter_usable(void);
 
 #include MS_CPU_H

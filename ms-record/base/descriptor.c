@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Descriptors that may be there or not, and those of processes.
+ * Optional file descriptors, and descriptors for processes.
  */
 #include "descriptor.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Descriptors that may be there or not, and those of processes.
+ * Optional file descriptors, and descriptors for processes.
  */
 #pragma once
 
@@ -8,20 +8,21 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The number N of "fd:N", or -1. */
+/* Returns the number N of "fd:N", or -1 if `text` has another form. */
 int descriptor_named(const char *text);
-/* Closes it, if it is one: -1 is none. errno stays as it is. */
+/* Closes `fd` unless it is -1. Keeps errno. */
 void descriptor_close(int fd);
-/* Has signals that are to end us come by a descriptor, and `more` (0 = no other), and blocks them;
- * SIGPIPE and SIGXFSZ, too: a pipe that its reader closed, or a limit of file sizes, is an error of
- * one file, not our end. *before: what was blocked. -1 with errno set. */
+/* Returns a signalfd for the signals that end ms-record and for `more` (0 = none), and blocks
+ * these signals. Blocks SIGPIPE and SIGXFSZ, too, so that a closed pipe or a file size limit is
+ * an error of one file and does not end ms-record. *before: the previous mask. Returns -1 with
+ * errno set. */
 int descriptor_signals(int more, sigset_t *before);
-/* Does the other end of a socket belong to our user, or to root? *pid: its process. */
+/* Tells whether the other end of a socket belongs to our user or to root. *pid: its process. */
 bool descriptor_trusted(int fd, pid_t *pid);
-/* Our user's name, or number; until the next call. */
+/* Returns our user's name, or number if it has none; valid until the next call. */
 const char *descriptor_user(void);
-/* The folder /proc/PID. -1 with errno set. */
+/* Opens the folder /proc/PID. Returns a descriptor, or -1 with errno set. */
 int process_folder(pid_t pid);
-/* Reads the target of the link `name` in a folder /proc/PID; false = it cannot be read, and `path`
- * is "". */
+/* Reads the target of the link `name` in a folder /proc/PID. Returns false if it cannot be read;
+ * `path` is then "". */
 bool process_link(int folder, const char *name, char *path, size_t room);

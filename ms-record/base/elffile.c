@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What an ELF file's symbols say of malloc and free.
+ * Finds malloc and free among the symbols of an ELF file.
  */
 #include "elffile.h"
 

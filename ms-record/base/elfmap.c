@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An ELF file of 64 bits, mapped to be read.
+ * Maps a 64-bit ELF file for reading.
  */
 #include "elfmap.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An ELF file of 64 bits, mapped to be read. What it says may be anything: nothing is read outside
- * of it.
+ * Maps a 64-bit ELF file for reading. The file is not trusted: nothing outside of it is read.
  */
 #pragma once
 
@@ -11,29 +10,29 @@
 #include "libcommon/base/elf_reader.h"
 
 struct elfmap {
-	const uint8_t *file; /* NULL = there is none */
+	const uint8_t *file; /* NULL = no file */
 	uint64_t bytes;
-	struct ms_elf_reader elf; /* its headers, those of sections too */
+	struct ms_elf_reader elf; /* its headers, including section headers */
 };
 
-/* Symbols, and their names. */
+/* Holds a symbol table and the names of its symbols. */
 struct elfmap_table {
 	const Elf64_Sym *symbols;
 	size_t count;
 	const char *strings; /* ends with a NUL */
 	uint64_t bytes;
-	bool dynamic; /* they are those for the linker */
+	bool dynamic; /* it is the dynamic symbol table */
 };
 
-/* Maps the file and keeps nothing of `fd`, which may be -1. False: it is no such file, or its
- * sections are not in it; there is nothing to close. */
+/* Maps the file. `fd` may be -1 and is not needed afterwards. Returns false if it is no valid
+ * ELF file or its section headers are outside of it; then there is nothing to close. */
 bool elfmap_open(struct elfmap *m, int fd);
 void elfmap_close(struct elfmap *m);
-/* NULL = it is not all in the file. */
+/* Returns the address of a part of the file, or NULL if the part is not wholly inside the file. */
 const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes);
-/* The table of symbols that section `i` is; false = it is none. */
+/* Finds the symbol table in section `i`. Returns false if the section is none. */
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t);
-/* "" = it has none. */
+/* Returns the name of a symbol; "" = it has none. */
 static inline const char *elfmap_name(const struct elfmap_table *t, const Elf64_Sym *y)
 {
 	return y->st_name < t->bytes ? t->strings + y->st_name : "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Packets between processes. A stop of this process interrupts a wait that has a time limit, without a
- * signal handler (signal(7)); then it begins anew.
+ * Packets between processes. If this process is stopped, a socket call with a time limit fails
+ * with EINTR even without a signal handler (signal(7)); it is then repeated.
  */
 #include "packet.h"
 
@@ -47,7 +47,7 @@ int packet_connect(const char *name, unsigned patience_s)
 	return -1;
 }
 
-/* Room for one open file. */
+/* Holds the control message for one file descriptor. */
 union one_file {
 	char bytes[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Packets between processes: sockets with a name that is no file's, and packets with an open file,
- * for whom is to have it too.
+ * Packets between processes: sockets with an abstract name, not in the file system, and packets
+ * that can pass an open file to another process.
  */
 #pragma once
 
@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* One that listens, and never waits. -1 with errno set. */
+/* Opens a non-blocking socket that listens. Returns -1 with errno set on failure. */
 int packet_listen(const char *name, int backlog);
-/* A connection to who listens there, which waits for so many seconds at most. -1 with errno set. */
+/* Connects to a listening socket, which may take up to `patience_s` seconds, as may later calls
+ * on the connection. Returns -1 with errno set on failure. */
 int packet_connect(const char *name, unsigned patience_s);
 
-/* Sends the `n` bytes over the connection `to`, and the file `fd` with them unless that is -1.
- * False = not all of it was taken. Raises no signal. */
+/* Sends `n` bytes over the connection `to`, with the file `fd` unless that is -1. Returns false
+ * if not all was sent. Raises no signal. */
 bool packet_send(int to, const void *bytes, size_t n, int fd);
-/* Takes such a message of at most `n` bytes, and the file that came with it: *fd, -1 = none.
- * `flags` and result as of recvmsg(2). */
+/* Receives a packet of at most `n` bytes and the file sent with it: *fd, -1 = none. `flags` and
+ * result are those of recvmsg(2). */
 ssize_t packet_take(int from, void *bytes, size_t n, int flags, int *fd);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A process of the target.
+ * Reads the state of a process of the target from /proc.
  */
 #include "process.h"
 
 #include "libcommon/proc/proc.h"
 
-/* Hashes the fields that belong to the address space: code, stack, data, arguments, environment. */
+/* Hashes the fields that describe the address space: code, stack, data, arguments, environment. */
 uint64_t process_signature_of(const struct ms_proc_stat *st)
 {
 	uint64_t h = 0, any = 0;

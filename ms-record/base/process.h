@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A process of the target, and what /proc says of its state.
+ * A process of the target and its state in /proc.
  */
 #pragma once
 
@@ -10,22 +10,23 @@
 struct ms_proc_stat;
 
 struct process {
-	pid_t pid;               /* 0 = not known (yet) */
-	int pidfd;               /* -1 */
-	int folder;              /* /proc/PID, or -1 */
-	uint64_t signature;      /* of the address space: changes with exec */
-	uint64_t signature_seen; /* the one of the last sample */
-	char *exe;               /* path */
-	const char *cwd;         /* its folder when it was first seen, or NULL; borrowed */
+	pid_t pid;               /* 0 = not known yet */
+	int pidfd;               /* -1 = none */
+	int folder;              /* descriptor of /proc/PID, or -1 */
+	uint64_t signature;      /* of the address space; changes at an exec */
+	uint64_t signature_seen; /* signature at the last sample */
+	char *exe;               /* path of the program */
+	const char *cwd; /* current folder when the process was first seen, or NULL; borrowed */
 };
 
-/* Returns a number that differs after an exec; 0 = cannot be told (zombie, no permission).
- * `folder`: /proc/PID. */
+/* Returns a number that changes at an exec; 0 = unknown (zombie, no permission). `folder`:
+ * /proc/PID. */
 uint64_t process_signature(int folder);
-/* Returns the same number from what was read. */
+/* Returns the same number as process_signature, from a file that was already read. */
 uint64_t process_signature_of(const struct ms_proc_stat *stat);
-/* Does it run, but keep us from seeing its address space? One that ends has none any more. */
+/* Tells whether a running process hides its address space from us. An ending process, which has
+ * no address space, is not hidden. */
 bool process_hidden(int folder);
-/* Returns waitpid's status of a process that has ended and was not waited for yet, as far as that
- * can be told; else -1. */
+/* Returns the status, as waitpid does, of a process that has ended but was not waited for; -1 if
+ * it is unknown. */
 int process_exit_status(int folder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which program a process runs. Where the dynamic linker was started as a command, /proc names that;
- * the program is what is mapped of its arguments.
+ * Finds the program that a process runs. If the dynamic linker was started as a command,
+ * /proc/PID/exe names the linker; the program is then the argument that is mapped.
  */
 #include "program.h"
 
@@ -36,7 +36,7 @@ static bool takes_value(const char *option)
 	return false;
 }
 
-/* Up to the first argument that is no option of the linker's. */
+/* Skips arguments up to the first that is no option of the linker. */
 size_t process_linker_args(const char *args, size_t n)
 {
 	const char *end = args + n, *p = args + strlen(args) + 1;
@@ -51,7 +51,8 @@ size_t process_linker_args(const char *args, size_t n)
 	return p < end ? (size_t)(p - args) : n;
 }
 
-/* Is that mapped file the operand? One without a slash was sought in the library path. */
+/* Tells whether a mapped file is the argument `name`. A name without a slash was searched for in
+ * the library path. */
 static bool is_program(const char *mapped, uint64_t inode, const char *name, const struct stat *st)
 {
 	const char *base = strrchr(mapped, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which program a process runs.
+ * Finds the program that a process runs.
  */
 #pragma once
 
@@ -7,12 +7,12 @@
 #include <sys/types.h>
 
 #define PROCESS_EXE 4097u
-/* Path of what the process with that folder /proc/PID runs; of one that the dynamic linker was
- * started for ("ld.so ./app") the program's, not the linker's. "unknown" when that cannot be told.
- */
+/* Stores the path of the program that a process runs; `folder`: its /proc/PID. If the dynamic
+ * linker was started as a command ("ld.so ./app"), it is the path of the program, not of the
+ * linker. "unknown" if it cannot be read. */
 void process_exe(int folder, char path[PROCESS_EXE]);
-/* Fills in the path as process_exe does, for the process with that number. */
+/* Stores the path as process_exe does, for the process `pid`. */
 void process_exe_of(pid_t pid, char path[PROCESS_EXE]);
-/* Returns how many bytes of the arguments, which end with a NUL, are the linker's, of a process that
- * runs another program than the link `exe` says. */
+/* Returns how many bytes of the arguments, which end with a NUL, belong to the dynamic linker,
+ * in a process whose program is not the one that `exe` links to. */
 size_t process_linker_args(const char *args, size_t n);

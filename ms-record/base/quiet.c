@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A word that recorder and helper share, and a signal whose handler waits for it to change. The
- * signal goes to threads that run only: it would break off what others wait for.
+ * A word shared by recorder and helper, and a signal whose handler waits until the word changes.
+ * Only running threads get the signal: in other threads it would interrupt a wait.
  */
 #include "quiet.h"
 
@@ -67,7 +67,7 @@ void quiet_prepare(void)
 	__atomic_store_n(&shared, page, __ATOMIC_RELEASE);
 }
 
-/* All of its threads that run. */
+/* Sends the signal to all running threads of the recorder. */
 static void call_threads(void)
 {
 	char folder[32], path[64], text[2048];

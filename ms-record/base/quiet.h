@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The recorder's own threads keep off the processors while threads of a target stand still.
+ * Keeps the recorder's threads off the processors while threads of a target are stopped.
  *
- * A thread has to get a processor once before it stops. If one of ours computes there, it waits for
- * the rest of our turn, which is milliseconds; and all others stand still so much longer.
+ * A thread needs a processor once more before it stops. If one of our threads computes there, it
+ * has to wait for the rest of our time slice, some milliseconds, during which all other threads
+ * are stopped, too.
  */
 #pragma once
 
-/* In the recorder, before it starts a helper process: that one can ask for it then. */
+/* Prepares the recorder for quiet_begin. Call it before starting a helper process. */
 void quiet_prepare(void);
-/* In the helper: threads of the recorder that compute wait from here on, until quiet_end or for
- * 100 ms. In any other process they do nothing. */
+/* Called in the helper: makes computing threads of the recorder wait until quiet_end, at most
+ * 100 ms. Both functions do nothing in other processes. */
 void quiet_begin(void);
 void quiet_end(void);
-/* A thread of the recorder that is about to compute waits, too. */
+/* Waits while the recorder is quiet. A thread of the recorder calls it before it computes. */
 void quiet_wait(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is counted of one image while it is recorded.
+ * Counts of one image, kept while it is recorded.
  */
 #pragma once
 
@@ -8,7 +8,8 @@
 
 struct stats {
 	uint64_t events, allocations, frees, reallocs, failed, temporary, allocated_bytes;
-	/* Not side by side: the compiler would load both at once, right after each was stored. */
+	/* Not adjacent: else the compiler would load two of them at once, right after each was
+	 * stored. */
 	uint64_t live_bytes, peak_bytes, live_blocks, peak_blocks, peak_ns;
 	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
@@ -16,18 +17,18 @@ struct stats {
 	uint64_t inherited_frees, preexisting_frees;
 	uint64_t maps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
 	uint64_t paused_ns, paused_allocations, started_late_ns;
-	/* While sampling, sizes and live blocks above are estimates, allocations and frees those
-	 * recorded; of the live ones, now and at the peak: */
+	/* While sampling, sizes and live blocks above are estimates, but allocations and frees
+	 * are the recorded ones; the following are for live blocks, now and at the peak. */
 	uint64_t seen_bytes, peak_seen_bytes;
 	double variance, peak_variance;
 };
 
-/* Holds what the guest reports of the whole image. */
+/* Holds the guest's report on the whole image. */
 struct guest_account {
-	char allocator[128], disabled[96]; /* disabled: why it switched itself off */
-	bool own_malloc;                   /* preloaded: the program's own, and hooked */
-	char missed[192];                  /* a function that gives out blocks and is not hooked */
+	char allocator[128], disabled[96]; /* disabled: why the guest switched itself off */
+	bool own_malloc;                   /* with preloading: the program's own malloc is hooked */
+	char missed[192];                  /* a function that returns blocks and is not hooked */
 	uint64_t passed_early, forks;
-	bool no_usable; /* --with=usable-size, and the allocator does not tell */
+	bool no_usable; /* --with=usable-size, but the allocator cannot report it */
 	bool ready;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Who reads memory that may have to be waited for.
+ * Reads memory that may never arrive, with a time limit.
  *
  *   calling thread               reader: our memory, a stack of its own
  *   work: what to read ------->
@@ -7,9 +7,10 @@
  *   copies `bytes` <-----------  word = DONE
  *   or, when the time is over, kills it, and makes another one for the next read
  *
- * A thread would not do: it cannot be killed alone. The reader has the variables of the thread that
- * made it, errno for one: it only makes system calls, and by itself. It reads into memory that is
- * its alone; if it cannot even be killed, in the hands of a file system, that is left to it.
+ * The reader is a process, because a thread cannot be killed alone. It shares the thread-local
+ * variables of the thread that made it, such as errno, so it makes only system calls, and
+ * directly. It reads into memory that nobody else uses; if it cannot even be killed, because a
+ * file system holds it, that memory is left to it.
  */
 #include "timed.h"
 
@@ -35,17 +36,17 @@
 #include "libcommon/proc/proc.h"
 
 #define STACK 16384u
-#define SPINS 200 /* looks before the calling thread sleeps */
+#define SPINS 200 /* checks before the calling thread sleeps */
 #define STEP_NS UINT64_C(20000000)
-#define STARVED_NS UINT64_C(5000000000) /* without a processor: no longer than that */
+#define STARVED_NS UINT64_C(5000000000) /* longest wait for a reader without a processor */
 #define KILLED_NS UINT64_C(100000000)
-#define AGAIN_NS UINT64_C(5000000000) /* for so long who waited once is not read */
+#define AGAIN_NS UINT64_C(5000000000) /* how long a process is not read after a timeout */
 
 enum { IDLE, ASKED, DONE };
 
 struct reader {
 	uint32_t word; /* atomic; a futex */
-	pid_t pid, of; /* its number; the process that made it */
+	pid_t pid, of; /* the reader's pid; that of the process that made it */
 	long number, result;
 	uint64_t args[6];
 	struct iovec here, there;
@@ -54,9 +55,9 @@ struct reader {
 };
 
 static __thread struct {
-	struct reader *reader; /* NULL = there is none */
-	pid_t waits;           /* a process whose memory was waited for */
-	uint64_t until_ns;     /* and until when it is not read */
+	struct reader *reader; /* NULL = none */
+	pid_t waits;           /* process whose memory timed out */
+	uint64_t until_ns;     /* time until which it is not read */
 } own;
 
 /* ---- the reader ---- */
@@ -80,17 +81,17 @@ static _Noreturn int serve(void *arg)
 		__atomic_store_n(&r->word, DONE, __ATOMIC_RELEASE);
 		cpu_syscall(SYS_futex, wake);
 	}
-	cpu_syscall(SYS_exit_group, none); /* it ended before it could end us */
+	cpu_syscall(SYS_exit_group, none); /* our process ended before PR_SET_PDEATHSIG was set */
 	__builtin_unreachable();
 }
 
-/* Kills it, and frees what it had if it is gone then. */
+/* Kills a reader, and frees its memory if it has ended. */
 static void end_reader(struct reader *r)
 {
 	uint64_t until = clock_mono() + KILLED_NS;
 	pid_t gone = 0;
 	if (r->of != getpid())
-		return; /* it is of the process that we were forked from, as is what it has */
+		return; /* the reader and its memory belong to our parent, before a fork */
 	kill(r->pid, SIGKILL);
 	while (!(gone = waitpid(r->pid, NULL, __WALL | WNOHANG)) && clock_mono() < until)
 		usleep(200);
@@ -119,7 +120,7 @@ static void make_key(void)
 		abort();
 }
 
-/* NULL with errno set. */
+/* Returns a new reader, or NULL with errno set. */
 static struct reader *make_reader(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -146,7 +147,7 @@ static struct reader *make_reader(void)
 
 /* ---- the calling thread ---- */
 
-/* It is not asleep, but has no processor yet. */
+/* Tells whether a reader does not sleep but has no processor yet. */
 static bool is_starved(const struct reader *r)
 {
 	char path[32], text[512] = "";
@@ -175,8 +176,8 @@ static bool await(struct reader *r)
 	return true;
 }
 
-/* Returns the result of a system call that a reader thread makes; -ETIMEDOUT: the call still waits,
- * and its thread is abandoned. */
+/* Has the reader make a system call and returns its result, or -ETIMEDOUT if the call still
+ * waits; its reader is then killed. */
 static long call(long number, const uint64_t args[6])
 {
 	struct reader *r = own.reader;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How threads of the recorder wake each other.
+ * Wakes threads of the recorder and of the target.
  */
 #include "wake.h"
 

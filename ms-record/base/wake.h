@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * How threads of the recorder wake each other.
+ * Wakes threads of the recorder and of the target.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* Counts the rounds of a thread that sleeps between them, and wakes it. */
+/* Counts the rounds of a thread that sleeps between rounds, and wakes it. */
 struct wake {
-	uint32_t rounds; /* atomic: made so far */
-	unsigned word;   /* futex: changes when it is to look */
+	uint32_t rounds; /* atomic: rounds so far */
+	unsigned word;   /* futex: changes when a round is needed */
 };
 
-/* Something changed (an image ended): look at once. */
+/* Wakes the thread after a change, such as the end of an image. */
 void wake_up(struct wake *w);
-/* Changes a futex of shared memory, and wakes that many who wait for it. */
+/* Changes a futex in shared memory and wakes at most `threads` threads that wait for it. */
 void wake_shared(uint32_t *word, uint32_t threads);
-/* Rounds that it has made: after two more it has seen all that was there before. */
+/* Returns the rounds of the thread so far. Two rounds later it has seen everything that existed
+ * before the call. */
 uint32_t wake_rounds(const struct wake *w);
-/* Waits until it has, a tenth of a second at most. */
+/* Waits until the thread has made two rounds, at most 0.1 s. */
 void wake_settle(struct wake *w);
-/* Sets an eventfd, that somebody polls. */
+/* Sets an eventfd that a thread polls. */
 void wake_event(int event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * x86-64, as cpu.h wants it.
+ * The parts of cpu.h for x86-64.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ static inline uint64_t cpu_counter(void)
 	return __rdtsc();
 }
 
-/* Touches nothing of the C library's, not even errno. */
+/* Makes a system call without the C library, so that not even errno changes. */
 static inline long cpu_syscall(long number, const uint64_t a[6])
 {
 	register uint64_t r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4],
@@ -27,7 +27,7 @@ static inline long cpu_syscall(long number, const uint64_t a[6])
 	return result;
 }
 
-/* SSE2, which all have. */
+/* Implemented with SSE2, which all x86-64 processors have. */
 static inline unsigned cpu_match8(const uint32_t *words, uint32_t mask, uint32_t key)
 {
 	const __m128i *v = (const __m128i *)words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: can the TSC be used?
+ * Tells whether the TSC of an x86-64 processor can be used.
  */
 #include <cpuid.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include "cpu.h"
 #include "libcommon/proc/proc.h"
 
-/* The kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
+/* Tells whether the kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
 static bool kernel_trusts_tsc(void)
 {
 	char name[32];

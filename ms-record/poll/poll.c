@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --poll: the process is found or run, sampled at the interval, and its end is seen.
+ * Runs --poll: finds or starts the process, samples it at the interval and waits for its end.
  */
 #include "poll.h"
 
@@ -19,7 +19,7 @@
 #include "libcommon/base/err.h"
 #include "ms-record/control/control_options.h"
 
-/* A second signal within this time stops the polling of a command, which goes on. */
+/* A second signal within this time ends the polling of a command, which keeps running. */
 #define AGAIN_NS UINT64_C(2000000000)
 #define OFTEN_NS UINT64_C(100000000)
 
@@ -38,7 +38,8 @@ static _Noreturn void be_command(const struct poll *p, int result)
 	_exit(write(result, &e, sizeof e) == sizeof e ? 127 : 126);
 }
 
-/* Returns when the command runs. Its pid; or -1 with `err` and *own set. */
+/* Starts the command and returns its pid once it runs. Returns -1 with `err` and *own set on
+ * failure. */
 static pid_t run_command(const struct poll *p, int *own, struct ms_err *err)
 {
 	int result[2], e = 0;
@@ -72,7 +73,8 @@ static void stop(struct poll *p, enum poll_end how)
 	p->over = true;
 }
 
-/* A command's end is known by its status; that of another process by its pidfd or its folder. */
+/* Detects the end of the process: of a command by waitpid, of another process by its pidfd or
+ * its folder. */
 static void look_for_end(struct poll *p)
 {
 	struct pollfd gone = {.fd = p->taker.proc.pidfd, .events = POLLIN};
@@ -85,8 +87,8 @@ static void look_for_end(struct poll *p)
 		stop(p, POLL_ENDED);
 }
 
-/* Attached, a signal ends the polling. Of a command, the terminal's keys are its own, and the
- * others are handed on. */
+/* Handles a signal. If attached, it ends the polling. With a command, keys of the terminal reach
+ * the command directly, and other signals are forwarded to it. */
 static void take_signal(struct poll *p, int sig)
 {
 	if (sig == SIGCHLD || (!p->opt->pid && (sig == SIGINT || sig == SIGQUIT)))
@@ -121,10 +123,10 @@ static void take_sample(struct poll *p, bool detail)
 		stop(p, POLL_MAX_HEAP);
 }
 
-/* Sleeps until `at`, ns since the start, or until something came. */
+/* Sleeps until `at`, in ns since the start, or until a signal or the end of the process. */
 static void wait_until(struct poll *p, uint64_t at)
 {
-	/* With short waits it is cheaper to see the end by the next sample. */
+	/* With short intervals it is cheaper to detect the end by the next sample. */
 	bool often = p->rec->interval_ns < OFTEN_NS;
 	struct pollfd fds[] = {{.fd = p->signals, .events = POLLIN},
 			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};
@@ -138,7 +140,7 @@ static void wait_until(struct poll *p, uint64_t at)
 	look_for_end(p);
 }
 
-/* A sample at each multiple of the interval; those that were missed are left out. */
+/* Takes a sample at each multiple of the interval; missed ones are skipped. */
 static void watch_run(struct poll *p)
 {
 	uint64_t interval = p->rec->interval_ns, next = interval, now;
@@ -159,7 +161,7 @@ static void watch_run(struct poll *p)
 
 /* ---- */
 
-/* The command goes on after the polling; ms-record ends with it. */
+/* Waits until the command ends, if polling ended before it; ms-record ends at the same time. */
 static void await_command(struct poll *p)
 {
 	struct signalfd_siginfo info;
@@ -204,12 +206,12 @@ static int start(struct poll *p, int *own, struct ms_err *err)
 	return poll_trace_open(p, err);
 }
 
-/* A command whose polling could not begin is not left alone. */
+/* Kills a command whose polling could not begin. */
 static void give_up(struct poll *p)
 {
 	if (p->opt->pid || p->pid_out <= 0)
 		return;
-	kill(p->pid_out, SIGKILL); /* others it may ignore, and we would wait */
+	kill(p->pid_out, SIGKILL); /* it may ignore other signals, and we would wait */
 	waitpid(p->pid_out, NULL, 0);
 }
 
@@ -238,7 +240,7 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 	free(p.series.v);
 	descriptor_close(p.signals);
 	bool command = p.status >= 0 && !o->pid;
-	if (rc && err->pipe) /* enough was read: no trouble */
+	if (rc && err->pipe) /* the reader closed the pipe: no error */
 		return command ? p.status : SIGPIPE;
 	if (rc)
 		return -1;

@@ -4,7 +4,7 @@
  *   Out: a table, a diagnosis, a trace of samples.
  *   Used by: main.
  *
- * --poll: a process watched through /proc, without anything in it.
+ * Implements --poll: watches a process through /proc, without any code inside it.
  */
 #pragma once
 
@@ -20,19 +20,19 @@
 
 struct control_options;
 
-/* Holds the options of --poll, which room cli fills in; those that a recording has too are in its
- * own options. */
+/* Holds the options of --poll, which room cli fills in. Options that recordings have, too, are
+ * in control_options. */
 struct poll_options {
 	bool on, quiet;
-	pid_t pid;         /* of -p; 0 = a command is run */
-	const char *csv;   /* file, "-" = standard output; NULL = none */
-	uint64_t max_heap; /* bytes; 0 = none */
-	double warn_rate;  /* bytes a second; growth that is slower is not warned of */
-	double max_growth; /* bytes a second, of a recording too: faster is a finding; < 0 = none */
+	pid_t pid;         /* of -p; 0 = run a command */
+	const char *csv;   /* file, "-" = standard output; NULL = no CSV */
+	uint64_t max_heap; /* bytes; 0 = no limit */
+	double warn_rate;  /* bytes a second; slower growth gives no warning */
+	double max_growth; /* bytes a second, also of a recording: faster is a finding; < 0 = none */
 	const char *metrics; /* file of --poll=openmetrics; NULL = none */
 };
 
-/* The samples that the diagnosis looks at: every second one goes when there are too many. */
+/* Most samples kept for the diagnosis; when there are more, every second one is dropped. */
 #define POLL_POINTS 65536u
 enum poll_figure { POLL_HEAP, POLL_RSS, POLL_VSZ, POLL_FIGURES };
 struct poll_point {
@@ -41,77 +41,79 @@ struct poll_point {
 struct poll_series {
 	struct poll_point *v;
 	size_t n, cap;
-	uint64_t every, skip; /* one in every + 1 is kept; so many were not since then */
-	uint64_t samples;     /* in all */
+	uint64_t every, skip; /* one sample in every + 1 is kept; skip: samples since that one */
+	uint64_t samples;     /* all samples, kept or not */
 	struct poll_point first, last, peak; /* peak: each figure's largest */
 };
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
 
-/* How it ended. */
+/* How the polling ended. */
 enum poll_end { POLL_ENDED, POLL_STOPPED, POLL_MAX_HEAP };
 
 struct poll {
 	const struct poll_options *opt;
-	const struct control_options *rec; /* what a recording has, too */
+	const struct control_options *rec; /* the options that recordings have, too */
 	struct ms_proc_sampler taker;
 	struct poll_series series;
 	struct ms_proc_sample last; /* the last sample shown */
 	struct ms_proc_peak peak_rss;
 	uint64_t start_mono, start_wall, duration_ns;
 	enum poll_end end;
-	int status;            /* waitpid's, of a command that ended; -1 = not known */
-	int pid_out;           /* its number */
-	int signals;           /* descriptor */
-	sigset_t mask;         /* of signals, as we inherited it */
-	uint64_t forwarded_ns; /* when one was handed on to the command; 0 = none was */
-	bool over;             /* there is nothing more to watch */
-	bool unread;           /* nobody reads standard output, where samples go */
-	struct ms_trend heap;  /* of the whole time, as soon as that is over */
-	FILE *csv;             /* NULL = none */
-	int csv_errno;         /* why it could not be written */
-	bool table;            /* the live table is shown */
-	uint64_t table_ns;     /* when the next line may be */
-	uint64_t metrics_ns;   /* when the file of metrics may be written next */
+	int status;            /* of a command that ended, as waitpid has it; -1 = unknown */
+	int pid_out;           /* of the process */
+	int signals;           /* descriptor of signals */
+	sigset_t mask;         /* signal mask that we inherited */
+	uint64_t forwarded_ns; /* when a signal was last forwarded to the command; 0 = never */
+	bool over;             /* the polling has ended */
+	bool unread;           /* standard output, which receives the samples, is closed */
+	struct ms_trend heap;  /* trend of the whole run, set at its end */
+	FILE *csv;             /* NULL = no CSV */
+	int csv_errno;         /* why it could not be written; 0 = no error */
+	bool table;            /* show the live table */
+	uint64_t table_ns;     /* earliest time of the table's next line */
+	uint64_t metrics_ns;   /* earliest time of the next write of the metrics file */
 	struct ms_proc_sample metrics_last;
-	struct ms_err metrics_err; /* why that failed the last time */
-	struct poll_trace *trace;  /* NULL = none */
+	struct ms_err metrics_err; /* error of the last write of that file; empty = none */
+	struct poll_trace *trace;  /* NULL = no trace */
 };
 
-/* Polls until the end. The status for ms-record, as waitpid's; or -1 with `err` set and *own the
- * exit status. */
+/* Polls until the end. Returns ms-record's status in waitpid's form, or -1 with `err` set and
+ * *own set to the exit status. */
 int poll_run(const struct poll_options *o, const struct control_options *rec, int *own,
 	     struct ms_err *err);
 
-/* ---- what is said: poll_say.c ---- */
+/* ---- output: poll_say.c ---- */
 
-/* Opens what --poll=csv asks for, and looks whether there is a terminal. 0, or -1 with `err` set. */
+/* Opens the output of --poll=csv and checks for a terminal. Returns 0, or -1 with `err` set. */
 int poll_say_start(struct poll *p, struct ms_err *err);
-/* Failures are kept for the end: watching goes on, unless p->unread is set. */
+/* Prints a sample. Errors are kept for poll_say_close, and polling continues, unless p->unread
+ * is set. */
 void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
 /* Returns the trend of a figure's series so far. */
 struct ms_trend poll_trend(const struct poll *p, enum poll_figure f);
-/* The diagnosis, to `to`. */
+/* Prints the diagnosis to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
-/* Tells whether the heap grew faster than --fail-on allows, and says so; also says why, if it
+/* Tells whether the heap grew faster than --fail-on allows, and reports it; also reports if this
  * cannot be judged. */
 bool poll_say_too_fast(const struct poll *p, FILE *to);
-/* 0, or -1 with `err` set: the CSV could not be written. */
+/* Ends the output. Returns 0, or -1 with `err` set if the CSV could not be written. */
 int poll_say_close(struct poll *p, struct ms_err *err);
 
 /* ---- --poll=openmetrics: poll_metrics.c ---- */
 
-/* Can the file be written? 0, or -1 with `err` set. */
+/* Checks that the file can be written. Returns 0, or -1 with `err` set. */
 int poll_metrics_start(struct poll *p, struct ms_err *err);
-/* The file anew, at most once a second, and at the end. A failure is kept for then. */
+/* Rewrites the file with a sample, at most once a second. An error is kept for
+ * poll_metrics_close. */
 void poll_metrics_sample(struct poll *p, const struct ms_proc_sample *s);
-/* 0, or -1 with `err` set. */
+/* Rewrites the file a last time. Returns 0, or -1 with `err` set. */
 int poll_metrics_close(struct poll *p, struct ms_err *err);
 
 /* ---- -o: poll_trace.c ---- */
 
-/* Begins a trace with samples only. 0, or -1 with `err` set. */
+/* Begins a trace with samples only. Returns 0, or -1 with `err` set. */
 int poll_trace_open(struct poll *p, struct ms_err *err);
 /* Adds a sample to the trace, if there is one. */
 void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s);
-/* 0, or -1 with `err` set when anything of it could not be written. */
+/* Ends the trace. Returns 0, or -1 with `err` set if any part of it could not be written. */
 int poll_trace_close(struct poll *p, struct ms_err *err);

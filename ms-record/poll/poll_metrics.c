@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * --poll=openmetrics: how the process is now, for Prometheus: by node_exporter's textfile collector, or
- * whatever serves the file.
+ * Implements --poll=openmetrics: writes the current state of the process for Prometheus, for
+ * node_exporter's textfile collector or any server of files.
  *
- * That collector and promtool read the older text format, in which the name of a counter is another
- * one, and of which OpenMetrics' further types and timestamps are no part. So all are gauges without
- * a time, which both read alike; the time of the sample is a gauge of its own.
+ * That collector and promtool read the older text format, which names counters differently and
+ * lacks OpenMetrics' other types and its timestamps. So all values are gauges without a
+ * timestamp, which are the same in both formats; the time of the sample is a gauge of its own.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static void put_real(const struct poll *p, FILE *f, const char *name, const char
 	fprintf(f, "} %.3f\n", v);
 }
 
-/* One of the words is 1. As long as it is too short nothing is said of a rate. */
+/* Writes the trend: one of the states is 1. No growth rate is written while the run is too short
+ * for one. */
 static void put_trend(const struct poll *p, FILE *f)
 {
 	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);
@@ -87,8 +88,8 @@ static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *
 	fputs("# EOF\n", f);
 }
 
-/* Writes the file anew. An error is kept until the next time, which tries again: only the last one
- * is reported. */
+/* Rewrites the file. An error is kept until the next call, which tries again: only the last
+ * error is reported. */
 static void write_file(struct poll *p, const struct ms_proc_sample *s)
 {
 	char *text = NULL;
@@ -101,7 +102,7 @@ static void write_file(struct poll *p, const struct ms_proc_sample *s)
 	if (!f || fclose(f) != 0)
 		ms_err_sys(&err, "cannot write '%s'", p->opt->metrics);
 	else if (ms_file_begin(&file, p->opt->metrics, &err) == 0) {
-		file.shared = true; /* the collector is another user */
+		file.shared = true; /* the collector runs as another user */
 		int rc = ms_write_all(file.fd, text, n);
 		if (rc != 0)
 			ms_err_sys(&err, "cannot write '%s'", p->opt->metrics);
@@ -119,7 +120,7 @@ int poll_metrics_start(struct poll *p, struct ms_err *err)
 	if (ms_file_begin(&file, p->opt->metrics, err) != 0)
 		return -1;
 	bool direct = file.direct;
-	ms_file_end(&file, -1, err); /* as if nothing had been */
+	ms_file_end(&file, -1, err); /* discards the file: it was only a check */
 	return direct ? ms_err_set(err,
 				   "cannot write '%s': --poll=openmetrics needs a file, which is "
 				   "replaced each time",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What --poll shows: a live table on a terminal, CSV, and the diagnosis at the end.
+ * Prints the output of --poll: a live table on a terminal, CSV, and the diagnosis at the end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,11 +19,11 @@
 #include "libcommon/base/units.h"
 #include "poll.h"
 
-/* Lines of the live table are at least so far apart. */
+/* Least time between two lines of the live table, in ns. */
 #define TABLE_NS UINT64_C(250000000)
 #define SPARK_COLUMNS 40
 
-/* Words for a line; the block that they are in has their memory. */
+/* Format a value as text; the text lives until the end of the block around the call. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
 #define COUNT(n) ms_format_count((char[MS_UNIT_BUF]){0}, n)
 #define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)
@@ -47,7 +47,7 @@ int poll_say_start(struct poll *p, struct ms_err *err)
 	return 0;
 }
 
-/* Figures that were not read just now are empty. */
+/* Writes a line of CSV; figures not read for this sample are empty. */
 static void say_csv(FILE *f, const struct ms_proc_sample *s)
 {
 	fprintf(f, "%.3f,%" PRIu64 ",%" PRIu64 ",%" PRIu64, (double)s->ns / 1e9, s->rss, s->heap,
@@ -64,7 +64,8 @@ static void say_csv(FILE *f, const struct ms_proc_sample *s)
 		fputs(",,,,,\n", f);
 }
 
-/* Time since the start; RSS; heap; what the heap changed since the line before; address space. */
+/* Prints a line of the table: time since the start, RSS, heap, change of the heap since the
+ * previous line, address space. */
 static void say_row(struct poll *p, const struct ms_proc_sample *s)
 {
 	char delta[MS_UNIT_BUF];
@@ -213,7 +214,7 @@ static void say_growth(FILE *to, const char *what, const struct ms_trend *t)
 		SIZE(rounded(t->high * 60)), t->confidence);
 }
 
-/* Why nobody is warned. */
+/* Prints why there is no warning of growth. */
 static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend *t)
 {
 	switch (t->kind) {

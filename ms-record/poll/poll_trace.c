@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The trace of --poll: what ran where, samples, how it ended. No events.
+ * Writes the trace of --poll: the process, its samples and its end, but no events.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +18,22 @@
 #include "ms-record/session/session.h"
 #include "ms-record/write/encode.h"
 
-/* A block is written when it holds so many samples, or is so old, so that readers see it grow. */
+/* Limits of a block, in samples and in age, so that readers see the trace grow. */
 #define BLOCK_SAMPLES 1000u
 #define BLOCK_NS UINT64_C(1000000000)
 
 struct poll_trace {
 	struct files files;
 	struct output *out;
-	struct session *session; /* of which only the identity is used */
-	struct batch *batch;     /* with the samples in hand */
+	struct session *session; /* only its identity is used */
+	struct batch *batch;     /* holds the samples not written yet */
 	unsigned samples;
 	struct encoders encoders;
 	struct ms_err err;
 };
 
-/* Who it is, as a recording says it. */
+/* Returns a session that only identifies the process, and writes the identity as a recording
+ * does. */
 static struct session *identify(const struct poll *p, struct batch *b)
 {
 	struct session *s = ms_xcalloc(1, sizeof *s);

@@ -23,7 +23,7 @@ struct checkpoints {
 	uint64_t events, bytes;  /* since the last checkpoint; file size after it */
 	uint64_t bytes_per_1000; /* size of the last checkpoint per 1000 blocks */
 	uint64_t position,
-		position_ns; /* `live` is the state before event `position`; time of the event before */
+		position_ns; /* `live` is the state before this event; time of the event before */
 };
 
 /* Holds the state of one trace being written. The control thread makes it; the writing thread

@@ -41,8 +41,7 @@ struct records {
 
 /* Lists the block types of scan results, which are not in batch_types. */
 static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT};
-static const uint32_t told_labels[] = {MS_VERDICT_LABEL,
-				       MS_RESIDENT_LABEL}; /* only a head has one */
+static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL}; /* only in heads */
 #define TOLD_TYPES (sizeof told_types / sizeof *told_types)
 
 struct kept {
