@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * ms-record: run a command and record every allocation, with its call stack, into a trace.
+ * ms-record: runs a command and records every allocation, with its call stack, in a trace.
  *
- * The rooms, in the order in which an allocation passes through them; README.md here says what each
- * file does, CONTRIBUTING.md which room may know which.
+ * The rooms, in the order in which an allocation passes through them. README.md in this folder
+ * describes each file; CONTRIBUTING.md lists which room may use which.
  *
- *   cli/      the command line, --doctor, what is said at the end
- *   control/  the control thread: who is recorded, from when to when, under what name
- *   launch/   a command is started; attach/ puts hooks into a process that runs, by ptrace/
- *   guest/    what runs in that process: hooks, stacks, rings
+ *   cli/      the command line, --doctor, the summary at the end
+ *   control/  the control thread: which processes are recorded, when, and in which files
+ *   launch/   starts a command; attach/ hooks a running process, by means of ptrace/
+ *   guest/    the code inside that process: hooks, stacks, rings
  *   session/  one process image: its shared memory, threads, losses
  *   code/     the code of that image: modules, stacks, interpreters
- *   drain/    the draining thread: rings read and checked
- *   heap/     all rings in one order; what is live
- *   scan/     which live blocks nothing points to
- *   write/    the writing thread: events to blocks of a trace
- *   poll/     --poll, all of it
- *   base/     what any of them needs
+ *   drain/    the draining thread: reads and checks rings
+ *   heap/     merges all rings into one order; the live blocks
+ *   scan/     finds live blocks that nothing points to
+ *   write/    the writing thread: encodes events in blocks of a trace
+ *   poll/     all of --poll
+ *   base/     functions that all rooms need
  */
 #include <malloc.h>
 #include <signal.h>
@@ -36,7 +36,7 @@
 
 enum { STATUS_OWN_FAILURE = 125, LARGE = 1 << 19 };
 
-/* Ends as the command did: with its status, or by its signal (without a core file of our own). */
+/* Ends ms-record as the command ended: with its status, or by its signal, without a core file. */
 static int end_as(int status)
 {
 	if (!WIFSIGNALED(status))
@@ -60,7 +60,7 @@ static int record(const struct options *o)
 	struct ms_err err = {0};
 	ms_progress_start_below(!o->quiet);
 	int failed = control_start(&c, &o->record, &err);
-	bool some = c.multi_attach.refused.n != 0; /* of several processes were not to be had */
+	bool some = c.multi_attach.refused.n != 0; /* some processes could not be attached to */
 	for (size_t i = 0; i < c.multi_attach.refused.n; i++)
 		fprintf(stderr, "ms-record: %s\n", c.multi_attach.refused.v[i].why);
 	if (failed) {
@@ -91,11 +91,12 @@ static int record(const struct options *o)
 		summary_print(&c);
 	if (o->report)
 		summary_report(&c);
-	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
+	int status = c.attached ? 0 : c.status; /* an attached process's status is not ours */
 	if (o->poll.max_growth >= 0 && summary_grows(&c, o->poll.max_growth, o->quiet) && !status)
 		status = 1 << 8;
 	for (size_t i = 0; i < c.images.n && c.attached; i++)
-		some |= c.images.v[i].error || images_lost(&c.images.v[i]); /* no trace of it */
+		some |= c.images.v[i].error ||
+			images_lost(&c.images.v[i]); /* its trace is incomplete */
 	if (some)
 		status = STATUS_OWN_FAILURE << 8;
 	if (!c.abandoned)
@@ -146,12 +147,12 @@ int main(int argc, char **argv)
 	struct options o;
 	struct ms_err err = {0};
 	ms_out_of_memory_status = STATUS_OWN_FAILURE;
-	/* Large memory that is needed for a moment only, such as a checkpoint's, goes back to
-	 * the kernel each time; without a fixed threshold malloc would keep it from the second
-	 * time on. */
+	/* Returns large blocks that are needed for a moment, such as a checkpoint's, to the
+	 * kernel at once: without a fixed threshold, malloc would keep them from the second time
+	 * on. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	ms_mapped_files_survive();
-	/* While it is ignored nobody is told how a child has ended. */
+	/* While SIGCHLD is ignored, the exit status of a child cannot be read. */
 	bool ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	if (options_read(&o, argc, argv, &err) || (o.cli.asked && ms_cli_answer(&o.cli, &err))) {
 		fprintf(stderr, "ms-record: %s\n", err.text);

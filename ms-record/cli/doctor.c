@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --doctor: the findings, and what they come to.
+ * Implements --doctor: prints its findings and the conclusion.
  */
 #include "doctor.h"
 
@@ -25,7 +25,7 @@ void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const c
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	ms_one_line(text); /* names of another process hold anything */
+	ms_one_line(text); /* names of another process may contain any bytes */
 	fprintf(d->to, "%-4s  %-13s %s\n", words[how], what, text);
 }
 
@@ -43,7 +43,7 @@ bool doctor_capable(const struct doctor *d, int what)
 	       ms_proc_status_mask(text, "\nCapEff:") >> what & 1;
 }
 
-/* Tells whether the file's separate symbols are where distributions put them. */
+/* Tells whether the file's separate debug symbols are installed where distributions put them. */
 static bool has_debug_file(const struct ms_elf_reader *f)
 {
 	uint8_t id[MS_ELF_ID_MOST];

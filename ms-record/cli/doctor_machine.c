@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --doctor: the machine, and who asks.
+ * Examines the machine and our rights for --doctor.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -64,7 +64,7 @@ static void look_at_kernel(struct doctor *d)
 			   "instead, which is slower");
 }
 
-/* ---- who may ---- */
+/* ---- rights ---- */
 
 static void look_at_rights(struct doctor *d)
 {
@@ -72,7 +72,7 @@ static void look_at_rights(struct doctor *d)
 	doctor_read(d, "sys/kernel/yama/ptrace_scope", text, sizeof text);
 	int scope = atoi(text);
 	bool may = doctor_capable(d, CAP_SYS_PTRACE);
-	bool target = d->opt->pids.n != 0; /* then what counts is said of it */
+	bool target = d->opt->pids.n != 0; /* the findings on the process itself count then */
 	enum doctor_how less = target ? DOCTOR_OK : DOCTOR_NOTE;
 	if (scope >= 3)
 		doctor_say(d, less, "ptrace_scope",
@@ -100,7 +100,7 @@ static void look_at_rights(struct doctor *d)
 			   "no SYS_PTRACE: your own processes only; for others use sudo");
 }
 
-/* Does the kernel let us trace a child of our own? */
+/* Tells whether the kernel lets us trace our own child. */
 static bool can_trace(void)
 {
 	pid_t child = fork();
@@ -185,7 +185,7 @@ static void look_at_memory(struct doctor *d)
 			   "since the recorder reserves address space");
 }
 
-/* Checks that a trace can be written into its folder, and how much room is left there. */
+/* Checks that a trace can be written into its folder, and how much space is left there. */
 static void look_at_disk(struct doctor *d)
 {
 	const char *out = d->opt->files.output, *slash = out ? strrchr(out, '/') : NULL;
@@ -213,7 +213,7 @@ static void look_at_disk(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "disk", "there is room in '%s'", folder);
 }
 
-/* ---- what belongs to us ---- */
+/* ---- our own files ---- */
 
 static void look_at_own_files(struct doctor *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --doctor: a process, or a command.
+ * Examines a process or a command for --doctor.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/control/standby.h"
 
-/* Says that the program has no symbols, if it is stripped. */
+/* Reports a program without a symbol table. */
 static void say_symbols(struct doctor *d, int fd)
 {
 	struct elffile_malloc m = {0};
@@ -30,7 +30,7 @@ static void say_symbols(struct doctor *d, int fd)
 
 /* ---- a process ---- */
 
-/* Finds the C library's path, as the process sees it, in its maps. */
+/* Finds the path of a process's C library in its maps; `path` is below the process's root. */
 static bool find_libc(const char *root, pid_t pid, char path[4300])
 {
 	char folder[4200];
@@ -66,7 +66,7 @@ static void say_status(struct doctor *d, pid_t pid)
 			   (unsigned)threads);
 }
 
-/* Says what -p would find, without touching the process. */
+/* Reports what -p would find, without changing the process. */
 static void look_inside(struct doctor *d, pid_t pid)
 {
 	struct attach *a;
@@ -157,7 +157,7 @@ void doctor_command(struct doctor *d)
 			   "it is built with a sanitizer, whose allocator keeps freed blocks");
 	say_symbols(d, fd);
 	descriptor_close(fd);
-	/* The C library that we have is the one that it will have, in all likelihood. */
+	/* The command will most likely use the same C library as ms-record. */
 	if (find_libc("/proc", getpid(), libc))
 		doctor_libc(d, libc);
 	MS_FREE(l.program, l.guest);

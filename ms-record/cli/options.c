@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-record.
+ * Reads the command line of ms-record.
  */
 #include "options.h"
 
@@ -172,7 +172,8 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
-/* Says what would do nothing where no scan is made, or not at a mark. */
+/* Refuses options of --leak-check that have no effect because there is no scan, or none at a
+ * mark. */
 static int check_leak(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
@@ -215,7 +216,7 @@ static int check_sample(const struct options *o, struct ms_err *err)
 		       : 0;
 }
 
-/* Chooses a random seed if none was given; the trace names it. */
+/* Chooses a random seed if none was given; the trace records it. */
 static void choose_seed(struct session_options *s)
 {
 	while (s->sample_bytes && !s->sample_seed)
@@ -223,7 +224,7 @@ static void choose_seed(struct session_options *s)
 			s->sample_seed = (uint64_t)getpid();
 }
 
-/* Checks the options for a process that runs already: those that would do nothing are refused. */
+/* Checks the options for a running process: options without effect are refused. */
 static int read_attached(struct options *o, const char *command, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
@@ -265,7 +266,8 @@ static int read_doctor(struct options *o, struct ms_err *err)
 		       : 0;
 }
 
-/* Nothing is recorded yet: what says how it is to be done would do nothing. */
+/* Checks the options of --standby. Nothing is recorded yet, so options on how to record are
+ * refused. */
 static int read_standby(const struct options *o, int n, struct ms_err *err)
 {
 	const char *name = ms_cli_other(&o->cli, "standby env hook quiet");
@@ -287,7 +289,7 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
 
-/* Checks the command line, with the command as it was typed, for each way to run. */
+/* Checks the command line, with the command as the user typed it, for each mode of ms-record. */
 static int read_rest(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
@@ -367,7 +369,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	return 0;
 }
 
-/* "x.trace", which no other program than ours writes. */
+/* Tells whether a name ends in ".trace", which no other program writes. */
 static bool is_trace(const char *s)
 {
 	size_t n = s ? strlen(s) : 0;

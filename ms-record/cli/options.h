@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-record: the options of all rooms, which are filled in here alone.
+ * The command line of ms-record: fills in the options of all rooms.
  */
 #pragma once
 
@@ -13,29 +13,30 @@ struct options {
 	struct control_options record;
 	struct poll_options poll;
 	const char *tell, *tell_verb; /* --tell FILE VERB: nothing is recorded */
-	bool quiet, report;           /* report: and then show it */
-	bool no_addresses; /* of releases that kept them unless it was given: does nothing */
-	bool doctor;       /* --doctor: says what would work */
-	bool standby;      /* --standby: COMMAND runs, and is not recorded yet */
+	bool quiet, report;           /* report: run ms-report at the end */
+	bool no_addresses;            /* --without=addresses, the default: has no effect */
+	bool doctor;                  /* --doctor: report whether recording would work */
+	bool standby;                 /* --standby: run COMMAND without recording it yet */
 	struct ms_cli cli;
 };
 
-/* Reads the arguments. 0, or -1 with `err` set. */
+/* Reads the arguments. Returns 0, or -1 with `err` set. */
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);
-/* Returns an argument of the command that looks like an option which names a trace for
- * ms-record, such as "-o"; NULL = there is none, or "--" stood before the command. Valid after
- * options_read(). */
+/* Returns an argument of the command that looks like ms-record's option to name a trace, such as
+ * "-o"; NULL if there is none or "--" precedes the command. Call it after options_read. */
 const char *options_behind(const struct options *o);
 
-/* ---- what values mean, and which go together: options_values.c ---- */
+/* ---- values of options, and their combinations: options_values.c ---- */
 
-/* Each takes the option of its name into the member that its row names. */
+/* Read the values of the options with these names into the members that their table rows
+ * specify. */
 ms_cli_take options_follow, options_drop, options_fail_on, options_leak_check, options_leak_mark,
 	options_leak_align, options_leak_mask, options_start, options_env, options_keep,
 	options_hook, options_pid, options_rate, options_wait;
 
-/* Does --keep go with the others? 0, or -1 with `err` set. */
+/* Checks that --keep and the other options can be combined. Returns 0, or -1 with `err` set. */
 int options_check_keep(const struct files_options *o, struct ms_err *err);
-/* All were read, and --poll is among them: refuses what would do nothing. 0, or -1 with `err` set. */
+/* Checks the options for --poll once all are read: options without effect are refused. Returns
+ * 0, or -1 with `err` set. */
 int options_check_poll(struct options *o, struct ms_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the values of ms-record's options mean, and which go together.
+ * Reads the values of ms-record's options and checks their combinations.
  */
 #include "options.h"
 
@@ -26,7 +26,7 @@ int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 	for (f->which = FOLLOW_ALL; f->which <= FOLLOW_EXEC; f->which++)
 		if (!strcmp(s, names[f->which]))
 			return 0;
-	/* A word without a sign of a pattern is more likely a slip than a program's name. */
+	/* A word without pattern characters is more likely a typing error than a program's name. */
 	if (!*s || strchr(s, '/') || strstr(s, ",,") || *s == ',' || s[strlen(s) - 1] == ',' ||
 	    !strpbrk(s, "*?[,"))
 		return ms_err_set(err,
@@ -107,7 +107,7 @@ int options_leak_align(const struct ms_cli_arg *arg, struct ms_err *err)
 
 int options_leak_mask(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	/* a typical mistake is to name the bits that are kept */
+	/* naming the bits to keep is a common mistake */
 	const uint64_t address = (UINT64_C(1) << 47) - (1 << 16);
 	const char *s = arg->text;
 	uint64_t *mask = arg->to;
@@ -265,7 +265,7 @@ int options_fail_on(const struct ms_cli_arg *arg, struct ms_err *err)
 	return heap ? ms_cli_size(&number, err) : options_rate(&number, err);
 }
 
-/* Options that say how allocations are recorded have nothing to say here. */
+/* Refuses options on how to record allocations, and other options without effect. */
 static int check_given(const struct options *o, struct ms_err *err)
 {
 	const char *name = ms_cli_other(&o->cli, "output duration interval pid level quiet env "

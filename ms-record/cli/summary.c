@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is said at the end: on standard error, and nothing before it.
+ * Prints the summary to standard error at the end of the run.
  */
 #include "summary.h"
 
@@ -20,15 +20,15 @@
 #include "ms-record/heap/sampled.h"
 
 #define LOST_NAMED 3u
-#define THEN_NS UINT64_C(10000000) /* a sample this near to the peak is of then */
+#define THEN_NS UINT64_C(10000000) /* a sample this near to the peak counts as taken at the peak */
 
-/* Words for a line; the block that they are in has their memory. */
+/* Format a value as text; the text lives until the end of the block around the call. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
 #define COUNT(n) ms_format_count((char[MS_UNIT_BUF]){0}, n)
 #define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 
-/* The last program that the command's process became; of one that we attached to, the first. */
+/* Returns the last image of the command's process, or the first image of an attached process. */
 static const struct image *main_image(const struct control *c)
 {
 	const struct image *last = NULL;
@@ -41,7 +41,7 @@ static const struct image *main_image(const struct control *c)
 	return last;
 }
 
-/* Prints a line of the summary. Names in it may be another process's, and hold any bytes. */
+/* Prints a line of the summary. Names of another process may contain any bytes. */
 static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *label, const char *fmt, ...)
 {
@@ -64,7 +64,7 @@ static const char *ended(int status, char room[64])
 	return room;
 }
 
-/* Says in words how the program ended, or that it goes on. */
+/* Returns words for how the program ended, or that it still runs. */
 static const char *became(const struct control *c, char room[64])
 {
 	if (!c->attached || (!c->stopped && c->status >= 0))
@@ -77,7 +77,7 @@ static unsigned percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
 }
 
-/* How many programs, of which the figures do not speak, were recorded in part; *lost: their events. */
+/* Returns how many images other than `said` were not fully recorded; *lost: their lost events. */
 static uint64_t other_trouble(const struct control *c, const struct image *said, uint64_t *lost)
 {
 	uint64_t programs = 0;
@@ -105,7 +105,7 @@ static void print_elsewhere(const struct image *m)
 			(int)(end - name), name);
 }
 
-/* How much of what happened the trace holds. */
+/* Prints how complete the trace is. */
 static void print_quality(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -141,7 +141,7 @@ static void print_quality(const struct control *c, const struct image *m)
 	fputc('\n', stderr);
 }
 
-/* Writes the option that gives threads more room: four times what they had, or 256 MiB. */
+/* Returns the option for a larger buffer: four times its size now, at least 256 MiB. */
 static const char *larger_buffer(const struct control *c, char room[40])
 {
 	uint64_t mib = c->opt->session.buffer_bytes / (UINT64_C(1) << 20) * 4;
@@ -177,7 +177,7 @@ static void print_lost(const struct control *c)
 		     n - LOST_NAMED == 1 ? " was" : "s were");
 }
 
-/* Says why recording stopped before the end. False: it did not. */
+/* Explains why recording stopped early. Returns false if it did not. */
 static bool stopped(const struct image *m, char text[400])
 {
 	const char *then = "recording stopped there, the program went on";
@@ -204,7 +204,7 @@ void summary_failures(const struct control *c)
 			PLURAL(n - LOST_NAMED));
 }
 
-/* Prints how many events were lost, of how many, and what can be done about it. */
+/* Prints how many of the events were lost, and what can be done about it. */
 static void print_losses(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -230,8 +230,8 @@ static void print_trouble(const struct image *m)
 		     m->guest.disabled);
 }
 
-/* Says in words what RSS was near the peak; and when, if that was another moment, or pages came in
- * after the sample. */
+/* Returns words for RSS near the peak, with its time if that differs from the peak's or if pages
+ * were added after the sample. */
 static const char *rss_words(const struct image *m, char room[96])
 {
 	uint64_t peak = m->stats.peak_ns, at = m->rss_ns;
@@ -245,7 +245,7 @@ static const char *rss_words(const struct image *m, char room[96])
 	return room;
 }
 
-/* Nobody counts the calls and when each is freed: a sample tells how much. */
+/* Prints peak and end of a sampled heap as estimates, because not every allocation is recorded. */
 static void print_sampled_heap(const struct image *m, uint64_t mean)
 {
 	char a[128], rss[96];
@@ -256,7 +256,7 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
-/* Says in words what the leak scan found, or why there was none. */
+/* Returns words for the result of the leak scan, or for why there was none. */
 static const char *scan_words(const struct image *m, char room[160])
 {
 	const struct scan_result *r = &m->scan;
@@ -295,7 +295,7 @@ static void print_mapped(const struct control *c, const struct image *m)
 		     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
 }
 
-/* An empty trace is never left unexplained. */
+/* Explains an empty trace. */
 static void print_no_heap(const struct control *c, const struct image *m)
 {
 	if (!m->file)
@@ -315,7 +315,7 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		     m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
 }
 
-/* Functions that --hook names and that were not hooked. */
+/* Prints which functions of --hook were not hooked. */
 static void print_hooks(const struct control *c)
 {
 	if (c->hooks.refused.text[0])
@@ -328,7 +328,7 @@ static void print_hooks(const struct control *c)
 			     c->opt->session.hooks.v[i].name);
 }
 
-/* Processes that the command left behind. */
+/* Prints the processes that the command left running. */
 static void print_left(const struct control *c)
 {
 	const char *then = c->opt->wait_all || c->attached ? "" : ": --wait=all";
@@ -340,7 +340,7 @@ static void print_left(const struct control *c)
 		line("left", "%zu more are no longer recorded", c->left.n - LOST_NAMED);
 }
 
-/* Prints what was left out because an option asked for it. */
+/* Prints what was not recorded because of an option. */
 static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -447,7 +447,7 @@ static const char *say_blocks(char room[MS_UNIT_BUF], uint64_t n)
 	return room;
 }
 
-/* Blocks that were there before it was attached to, which no other figure has. */
+/* Prints the blocks that existed before we attached, which no other figure includes. */
 static void print_preexisting(const struct control *c, const struct image *m)
 {
 	char n[MS_UNIT_BUF];
@@ -500,7 +500,8 @@ static void print_stacks(const struct control *c, const struct image *m)
 		     m->guest.passed_early);
 }
 
-/* "run.trace.d/: 14 more processes, 9 MiB, largest python3.4202; 22 trivial ones not kept" */
+/* Prints the further images, such as "run.trace.d/: 14 more programs, 9 MiB, largest
+ * python3.4202; 22 trivial ones not kept". */
 static void print_further(const struct control *c)
 {
 	const struct image *largest = NULL;
@@ -524,7 +525,7 @@ static void print_further(const struct control *c)
 		fprintf(stderr, "; %" PRIu64 " could not be recorded", c->missed);
 }
 
-/* Prints which process of a tree to look at first: the one with the highest peak. */
+/* Prints which process of a tree is worth examining first: the one with the highest peak. */
 static void print_worst(const struct control *c)
 {
 	const struct image *worst = NULL;
@@ -542,7 +543,7 @@ static void print_worst(const struct control *c)
 			     : SIZE(worst->stats.peak_bytes));
 }
 
-/* One line an image, with -v. */
+/* Prints a line about an image, with -v. */
 static void print_image(const struct image *m)
 {
 	fprintf(stderr, "  %-9s %" PRIu32 " %s", "image", m->number, m->name);

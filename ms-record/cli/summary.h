@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is said at the end.
+ * Prints the summary at the end of the run.
  */
 #pragma once
 
@@ -7,12 +7,13 @@
 
 struct control;
 
-/* Says on standard error what was recorded, what it cost, where it is and what to type next. */
+/* Prints to standard error what was recorded, its cost, the files, and the next command to type. */
 void summary_print(const struct control *c);
-/* Says only which traces could not be written, and why. */
+/* Prints only which traces could not be written, and why. */
 void summary_failures(const struct control *c);
-/* Runs ms-report on the trace, which goes to standard error: standard output is the command's. */
+/* Runs ms-report on the trace. Its output goes to standard error, because standard output is the
+ * command's. */
 void summary_report(const struct control *c);
-/* Does the heap of the command grow faster, as ms-report judges it? Then that is said; so is why it
- * cannot be told, unless `quiet`. */
+/* Tells whether the command's heap grows faster than this rate, as ms-report judges it, and
+ * reports it; also reports if it cannot be judged, unless `quiet`. */
 bool summary_grows(const struct control *c, double bytes_per_second, bool quiet);
