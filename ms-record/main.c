@@ -95,8 +95,7 @@ static int record(const struct options *o)
 	if (o->poll.max_growth >= 0 && summary_grows(&c, o->poll.max_growth, o->quiet) && !status)
 		status = 1 << 8;
 	for (size_t i = 0; i < c.images.n && c.attached; i++)
-		some |= c.images.v[i].error ||
-			images_lost(&c.images.v[i]); /* its trace is incomplete */
+		some |= c.images.v[i].error || images_lost(&c.images.v[i]); /* no full trace */
 	if (some)
 		status = STATUS_OWN_FAILURE << 8;
 	if (!c.abandoned)

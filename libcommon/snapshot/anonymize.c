@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Numbers for names: one table of all names seen, by kind.
+ * Replaces names with numbers, from one table of all names seen, by kind.
  */
 #include "anonymize.h"
 
@@ -11,7 +11,7 @@
 #include "libcommon/base/lookup.h"
 #include "libcommon/names/runtime.h"
 
-/* Names are numbered apart for each of these. */
+/* Lists the kinds of names that are numbered separately. */
 enum space { FUNCTIONS, COMPONENTS, THREADS, MARKS, ARGUMENTS, HOSTS, ALLOCATORS, REMARKS, SPACES };
 
 struct name {
@@ -56,7 +56,7 @@ static uint32_t number_of(struct ms_anonymizer *a, enum space space, const char 
 
 /* ---- paths ---- */
 
-/* Endings that say what a file is, not which. */
+/* Returns the file name's ending, if it only tells the type of the file, else "". */
 static const char *ending(const char *name)
 {
 	static const char *const known[] = {
@@ -77,8 +77,7 @@ static const char *component(struct ms_anonymizer *a, const char *name)
 	return SAY("p%u%s", number_of(a, COMPONENTS, name), ending(name));
 }
 
-/* Tells whether `text` is empty or a name that the kernel or the recorder writes where there is no
- * file. */
+/* Tells whether `text` is empty or a name that kernel or recorder use for memory without a file. */
 static bool is_special(const char *text)
 {
 	static const char *const known[] = {"[heap]",           "[stack]",       "[vdso]",
@@ -90,7 +89,8 @@ static bool is_special(const char *text)
 	return !*text;
 }
 
-/* `library`: it is one of the runtime, which its name is to go on saying. */
+/* Replaces each part of a path. `library`: a library of the runtime, which the new name still
+ * shows. */
 static const char *path(struct ms_anonymizer *a, const char *text, bool library)
 {
 	char *copy = ms_arena_strdup(&a->arena, text), *rest = copy;
@@ -137,7 +137,8 @@ static const char *point(struct ms_anonymizer *a, const char *text)
 	return SAY("mark:mark%u%s", number_of(a, MARKS, name), end);
 }
 
-/* "glibc 2.36, jemalloc 5.3 (libfast.so)": without the module, and only of those known. */
+/* Replaces allocators in a list such as "glibc 2.36, jemalloc 5.3 (libfast.so)": removes modules
+ * and keeps only known names. */
 static const char *allocators(struct ms_anonymizer *a, const char *text)
 {
 	static const char *const known[] = {"glibc",    "musl",     "jemalloc",    "tcmalloc",

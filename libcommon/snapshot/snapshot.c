@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The snapshot database: a new one in memory, its image, and small helpers for SQL.
+ * Makes an in-memory snapshot database and its image, and has small helpers for SQL.
  */
 #include "snapshot.h"
 
@@ -17,8 +17,8 @@
 #define STRINGIFY(x) #x
 #define STRING(x) STRINGIFY(x)
 
-/* Nothing that a database says about itself is obeyed: its schema is not trusted, cannot be edited,
- * and calls nothing of ours. */
+/* Protects against untrusted content: the database's schema is not trusted, cannot be edited,
+ * and cannot call functions of ours. */
 static void harden(sqlite3 *db)
 {
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -47,8 +47,8 @@ int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...)
 	return rc;
 }
 
-/* The pragmas fix all that could differ between two machines or two runs: page size, vacuum mode,
- * and zeroes where content was deleted. */
+/* The pragmas fix everything that could differ between two machines or runs: page size, vacuum
+ * mode, and zeroes in place of deleted content. */
 static const char settings[] =
 	"PRAGMA page_size=4096; PRAGMA auto_vacuum=NONE; PRAGMA encoding='UTF-8'; PRAGMA "
 	"secure_delete=ON;"
@@ -59,8 +59,9 @@ static const char settings[] =
 		MS_SNAPSHOT_APPLICATION_ID) ";"
 					    "PRAGMA user_version=" STRING(MS_SNAPSHOT_VERSION) ";";
 
-/* A query that cannot be prepared, or ends early, would look like one without rows. Where a query
- * meets the limit that it was given, the code is the same and the text another. */
+/* Ends the program if memory runs out: a query that cannot be prepared, or ends early, would
+ * look like one without rows. If a query exceeds its own memory limit, the code is the same but
+ * the text differs. */
 static void on_trouble(void *arg, int code, const char *text)
 {
 	(void)arg;
@@ -72,7 +73,7 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 {
 	sqlite3 *db = NULL;
 	sqlite3_config(SQLITE_CONFIG_LOG, on_trouble,
-		       NULL); /* refused, and kept, once it is in use */
+		       NULL); /* refused once SQLite is in use; the earlier setting stays */
 	int flags =
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(":memory:", &db, flags, NULL) != SQLITE_OK) {
@@ -98,8 +99,8 @@ bool ms_snapshot_incomplete(sqlite3 *db)
 
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)
 {
-	/* Rows go in by order of their keys: until some are deleted there is little to gain. What
-	 * is deleted is overwritten with zeroes at once. */
+	/* Rows are inserted in the order of their keys, so VACUUM gains little until some are
+	 * deleted. Deleted content is overwritten with zeroes at once. */
 	if (ms_sql_int(db, "PRAGMA freelist_count", 1) != 0 && ms_sql_exec(db, "VACUUM", err) != 0)
 		return NULL;
 	sqlite3_int64 n = 0;
@@ -122,7 +123,7 @@ int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err)
 	unsigned char *image = ms_snapshot_image(db, &size, err);
 	if (!image)
 		return -1;
-	ms_progress_hide(); /* who reads it may show something of his own */
+	ms_progress_hide(); /* the reader may show its own progress */
 	int rc = ms_snapshot_put(path, image, size, err);
 	sqlite3_free(image);
 	return rc;

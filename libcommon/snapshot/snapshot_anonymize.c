@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * Replaces the names in a snapshot, column by column.
  *
- * Deleted content is overwritten as it goes (secure_delete) and the pages are written anew at the
- * end, so the image holds no remains. tests/cli/anonymize.sh has every text column of the schema in
- * a list of its own, so that none is forgotten.
+ * Deleted content is overwritten at once (secure_delete) and the pages are rebuilt at the end,
+ * so the image has no remains of it. tests/cli/anonymize.sh has its own list of all text columns
+ * of the schema, so that none is forgotten.
  */
 #include "anonymize.h"
 #include "libcommon/base/err.h"
 #include "snapshot_columns.h"
 #include "snapshot_private.h"
 
-/* How a column is replaced, in this order, which is that of the first numbers. */
+/* Lists the ways to replace a column, in the order in which they are applied. */
 enum {
 	PLAIN,
-	SOME, /* of the rows of a table of keys and values */
-	LIST, /* in JSON; of a command the first word is a program */
-	KEY,  /* first to what no name is, as a new name may be an old one of another row */
-	GONE, /* null: a key tells a name to who guesses it */
+	SOME, /* only some rows of a key-value table */
+	LIST, /* a JSON list; of a command, the first word is a program */
+	KEY,  /* replaced twice, since a new name may equal another row's old name */
+	GONE, /* set to null: from a key, names can be guessed */
 	HOWS
 };
 
@@ -24,7 +24,7 @@ enum {
 static const struct {
 	const char *table, *column;
 	int is;
-	enum ms_name kind, others; /* others: of a list, but for its first */
+	enum ms_name kind, others; /* others: all list entries but the first */
 	const char *where;         /* NULL = all rows */
 } columns[] = {
 #define X(table, column, is, kind, others)                                                         \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What is beside a snapshot by which SQLite would change it.
+ * Handles the files beside a snapshot from which SQLite would change it.
  *
- * FILE-journal, FILE-wal and FILE-shm are parts of the database FILE, by their names alone: whoever
- * opens FILE has the pages in them, whoever made them. Where others can put files, those of another
- * would give a snapshot another content; and those of an earlier FILE fit no other one. So none is
- * there when a snapshot gets its name, and what is there when one is opened is not taken, but for
- * the log of a database that somebody has put into WAL mode.
+ * FILE-journal, FILE-wal and FILE-shm belong to the database FILE by their names alone: SQLite
+ * adds their pages to FILE, no matter who made them. In a folder where others can create files,
+ * foreign ones would change a snapshot's content, and those of an earlier FILE do not fit
+ * another one. So none exist when a snapshot gets its name, and existing ones are not used when
+ * one is opened, except the log of a database that somebody has put into WAL mode.
  */
 #include "snapshot_private.h"
 
@@ -27,7 +27,7 @@
 enum { JOURNAL, WAL, SHM, SUFFIXES };
 static const char *const suffixes[SUFFIXES] = {"-journal", "-wal", "-shm"};
 
-/* Looks at `name` and a suffix in the folder of `at`. False: nothing has that name. */
+/* Examines `name` with a suffix in the folder of `at`. Returns false if no file has that name. */
 static bool look(const struct ms_dest *at, int suffix, char name[NAME_ROOM], struct stat *st)
 {
 	snprintf(name, NAME_ROOM, "%s%s", at->name, suffixes[suffix]);
@@ -37,14 +37,14 @@ static bool look(const struct ms_dest *at, int suffix, char name[NAME_ROOM], str
 
 /* ---- writing ---- */
 
-/* Begins a file as one of SQLite's does, or one that it has emptied? */
+/* Tells whether a file begins like one of SQLite's, or like one that SQLite has cleared. */
 static bool is_sqlites(int folder, const char *name)
 {
 	static const unsigned char heads[][8] = {
-		{0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}, /* a journal */
-		{0x37, 0x7f, 0x06, 0x82, 0x00, 0x2d, 0xe2, 0x18}, /* a log, and with other sums */
+		{0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}, /* journal */
+		{0x37, 0x7f, 0x06, 0x82, 0x00, 0x2d, 0xe2, 0x18}, /* log; next: other checksums */
 		{0x37, 0x7f, 0x06, 0x83, 0x00, 0x2d, 0xe2, 0x18},
-		{0x18, 0xe2, 0x2d, 0x00, 0, 0, 0, 0}, /* the index of a log, and a new one */
+		{0x18, 0xe2, 0x2d, 0x00, 0, 0, 0, 0}, /* index of a log; next line: a new one */
 		{0},
 	};
 	unsigned char head[8] = {0};
@@ -57,7 +57,8 @@ static bool is_sqlites(int folder, const char *name)
 	return false;
 }
 
-/* Removes what of SQLite's is beside `at`; anything else that has such a name is somebody's own. */
+/* Removes SQLite's files beside `at`. Any other file with such a name belongs to somebody else:
+ * that is an error. */
 static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 {
 	char name[NAME_ROOM];
@@ -80,7 +81,8 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 	return 0;
 }
 
-/* Finds where the file `fd` is. False: nowhere, or it is none. */
+/* Finds the folder and name of the file `fd`. Returns false if it has none or is not a regular
+ * file. */
 static bool place_of(int fd, struct ms_dest *at)
 {
 	char own[32], path[PATH_MAX];
@@ -108,7 +110,7 @@ static int write_to(int fd, const char *path, const void *image, size_t size, st
 		    : ms_err_sys(err, "cannot write to standard output");
 }
 
-/* Writes to what is open already, and cannot be taken back. */
+/* Writes to a file that is already open; this cannot be undone. */
 static int put_open(int fd, const char *path, const void *image, size_t size, struct ms_err *err)
 {
 	struct ms_dest at;
@@ -149,7 +151,8 @@ int ms_snapshot_put(const char *path, const void *image, size_t size, struct ms_
 
 /* ---- reading ---- */
 
-/* Would SQLite roll the journal back? One that it is done with is empty or begins with a zero. */
+/* Tells whether SQLite would roll back the journal. A finished journal is empty or begins with a
+ * zero. */
 static bool is_hot(const struct ms_dest *at, const char *name, const struct stat *st)
 {
 	unsigned char first = 1;
@@ -162,14 +165,15 @@ static bool is_hot(const struct ms_dest *at, const char *name, const struct stat
 	return st->st_size && first;
 }
 
-/* Is it of who made the database, whose word we take? Nobody else can have given it its name. */
+/* Tells whether a file belongs to the database's owner, to root or to us; others cannot have
+ * given it its name. */
 static bool is_its(const struct stat *st, const struct stat *database)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
 	       (st->st_uid == 0 || st->st_uid == database->st_uid || ms_dest_ours(st));
 }
 
-/* Is the log in use, and all of it to be believed? */
+/* Tells whether the log is in use and can be fully trusted. */
 static bool is_log(const struct ms_dest *at, const struct stat *database, bool wal)
 {
 	char name[NAME_ROOM];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Traces into a snapshot: which traces (snapshot_inputs.c), on one clock, their points
- * (snapshot_points.c), replayed in step (snapshot_step.c), then written process by process.
+ * Builds a snapshot from traces: finds them (snapshot_inputs.c), places them on one clock, finds
+ * their points (snapshot_points.c), replays them in step (snapshot_step.c), and writes process
+ * after process.
  */
 #include "snapshot_build.h"
 
@@ -27,7 +28,7 @@ static void show_progress(void *arg)
 {
 	struct build *b = arg;
 	uint64_t done = 0, now = ms_clock_ns(CLOCK_MONOTONIC);
-	if (now < b->due_ns) /* there may be thousands of traces to look at */
+	if (now < b->due_ns) /* there may be thousands of traces to add up */
 		return;
 	b->due_ns = now + SHOW_NS;
 	for (size_t i = 0; i < b->all.n; i++)
@@ -78,8 +79,8 @@ int ms_build_start(struct build *b, struct running *p)
 
 /* ---- the database ---- */
 
-/* Tells whether the start of some process is not counted or was polled, so that what all processes
- * hold together is not known. */
+/* Tells whether some process was polled or its start is not counted, so that the sum of all
+ * processes is unknown. */
 static bool some_in_part(const struct build *b)
 {
 	bool part = false;
@@ -89,7 +90,8 @@ static bool some_in_part(const struct build *b)
 	return part;
 }
 
-/* Frames of an interpreter that could not be read: how many chains, and of what they all were. */
+/* Writes how many chains of interpreter frames could not be read, and the first unknown
+ * interpreter. */
 static void put_interpreters(const struct build *b, struct ms_insert *in)
 {
 	uint64_t unread = 0;
@@ -132,8 +134,8 @@ static int fill_meta(struct build *b, sqlite3 *db)
 	return ms_insert_close(&in);
 }
 
-/* An empty database, made by a second thread while the traces are replayed: reading our own schema
- * takes as long as a hundred thousand events. */
+/* An empty database is made by a second thread during the replay, because parsing our own schema
+ * takes as long as 100,000 events. */
 #define STACK_BYTES (512u << 10)
 
 struct maker {
@@ -170,7 +172,7 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 		begun |= used;
 		if (!begun)
 			continue;
-		/* A bucket without a change keeps the last figures of the one before it. */
+		/* A bucket without a change has the last figures of the previous bucket. */
 		uint64_t most = used && s->bucket[i].most > last ? s->bucket[i].most : last;
 		uint64_t count = used && s->bucket[i].processes > processes ? s->bucket[i].processes
 									    : processes;
@@ -182,8 +184,8 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* Tells whether a taker may have the rows: none is corrected after it was put, and no process has
- * heaps of its own, which are found by looking at tables. */
+/* Tells whether a taker may receive the rows: no row is corrected later, and no process has
+ * custom heaps, which are found by examining tables. */
 static bool may_be_taken(const struct build *b)
 {
 	for (size_t i = 0; i < b->all.n; i++) {
@@ -197,7 +199,7 @@ static bool may_be_taken(const struct build *b)
 	return true;
 }
 
-/* Fills `db`, which is closed when that fails. */
+/* Fills `db`. Returns it, or closes it and returns NULL on failure. */
 static sqlite3 *fill(struct build *b, sqlite3 *db)
 {
 	struct ms_symbols_options so = {.sysroot = b->opt->sysroot,
@@ -236,7 +238,8 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 
 /* ---- */
 
-/* A folder may hold more traces than a shell's limit of open files. */
+/* Raises the limit of open files to its maximum, since a folder may hold more traces than the
+ * default limit. Returns the limit. */
 static uint64_t raise_file_limit(void)
 {
 	struct rlimit lim;
@@ -250,7 +253,7 @@ static uint64_t raise_file_limit(void)
 	return lim.rlim_cur;
 }
 
-/* Everything up to the database. */
+/* Does everything up to the database. */
 static int replay(struct build *b)
 {
 	set_clock(b);
@@ -324,7 +327,7 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 	return ms_snapshot_build_from(traces, n, NULL, opt, res, err);
 }
 
-/* ---- of a model that is there already ---- */
+/* ---- from an existing model ---- */
 
 /* Takes the peak of the sum from `p`, the only process. */
 static void take_sum(struct build *b, struct running *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filling tables: rows of values, each with the name of its column.
+ * Fills tables with rows of values, each with the name of its column.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ struct ms_value {
 	};
 };
 
-/* Lists what a column or a table needs (columns.def): without it the column is null, the table
- * empty. */
+/* Lists what the data of a column or a table requires (columns.def): without it the column is
+ * null or the table empty. */
 enum ms_needs {
 	MS_NEEDS_BETWEEN = 1 << 0,
 	MS_NEEDS_EXACT = 1 << 1,
@@ -33,44 +33,45 @@ enum ms_needs {
 	MS_NEEDS_MMAP = 1 << 5,
 	MS_NEEDS_USABLE = 1 << 6
 };
-/* The needs of a column, or of a table where `column` is NULL; 0 = there are none. */
+/* Returns the needs of a column, or of the table if `column` is NULL; 0 = none. */
 unsigned ms_needs_of(const char *table, const char *column);
 
-/* Rows on their way into a table; made by ms_insert and ms_update, ended by ms_insert_close. */
+/* Holds rows on their way into a table. Made by ms_insert and ms_update, ended by
+ * ms_insert_close. */
 struct ms_insert {
 	sqlite3 *db;
 	const char *table;
 	struct ms_err *err;
-	const struct ms_row_taker *taker; /* has each row, in place of the database or NULL */
-	bool both;                        /* the database has it too */
-	unsigned unknown; /* enum ms_needs: columns with one of these are null, whatever is put */
-	bool *is_unknown; /* of each column, once there was a row */
-	bool none;        /* the table needs what is not known: rows are left out */
-	size_t keys;      /* of an update: how many values, the last of a row, say which row */
-	size_t columns;   /* of a row; 0 = there was none yet */
-	size_t at_once;   /* rows that `many` takes, which costs less than a statement a row */
-	sqlite3_stmt *one, *many;         /* `many` is made when there are so many rows */
-	bool failed;                      /* all calls do nothing then */
-	bool now;                         /* each row is in the table as soon as it is ended */
-	MS_ARRAY(struct ms_value) values; /* of rows to come; their texts are in `text` */
+	const struct ms_row_taker *taker; /* receives each row instead of the database; or NULL */
+	bool both;                        /* the database receives the rows, too */
+	unsigned unknown;         /* enum ms_needs: columns with one of these needs become null */
+	bool *is_unknown;         /* by column, made at the first row */
+	bool none;                /* a need of the table is not met: its rows are dropped */
+	size_t keys;              /* for an update: number of key values at the end of a row */
+	size_t columns;           /* in a row; 0 = no row yet */
+	size_t at_once;           /* rows inserted by `many`, which is cheaper than single rows */
+	sqlite3_stmt *one, *many; /* `many` is made once there are enough rows */
+	bool failed;              /* all later calls do nothing */
+	bool now;                 /* each row is inserted when it ends */
+	MS_ARRAY(struct ms_value) values; /* of pending rows; their texts are in `text` */
 	struct ms_arena text;
 };
 
-/* New rows of `table`; they are not in it before the insert is closed. `db` is of ms_snapshot_new.
- */
+/* Returns an insert of new rows in `table`; they are in the table only once it is closed. `db`
+ * is a database of ms_snapshot_new. */
 static inline struct ms_insert ms_insert(sqlite3 *db, const char *table, struct ms_err *err)
 {
 	return (struct ms_insert){.db = db, .table = table, .err = err};
 }
 
-/* Changed columns of rows that are there: the last `keys` values of each row say which it is. */
+/* Returns an update of existing rows: the last `keys` values of each row select the row. */
 static inline struct ms_insert ms_update(sqlite3 *db, const char *table, size_t keys,
 					 struct ms_err *err)
 {
 	return (struct ms_insert){.db = db, .table = table, .err = err, .keys = keys};
 }
 
-/* 0, or -1 when anything failed since the beginning (`err` is set). */
+/* Ends an insert. Returns 0, or -1 with `err` set if anything failed since its beginning. */
 int ms_insert_close(struct ms_insert *in);
 
 /* ---- values ---- */
@@ -92,13 +93,13 @@ static inline struct ms_value ms_int(const char *column, uint64_t v)
 	return ms_address(column, v <= INT64_MAX ? v : INT64_MAX);
 }
 
-/* Null when not known. */
+/* Returns a value with `v`, or null if it is not known. */
 static inline struct ms_value ms_int_if(const char *column, bool known, uint64_t v)
 {
 	return known ? ms_int(column, v) : ms_null(column);
 }
 
-/* A field of a struct ms_row or ms_fields, null when it has none. */
+/* Makes a value of a field of a struct ms_row or ms_fields; null if the field is missing. */
 #define MS_FIELD(column, f, field) ms_int_if(column, ms_has(f, field), (f)->number[field])
 
 static inline struct ms_value ms_real(const char *column, double v)
@@ -106,24 +107,24 @@ static inline struct ms_value ms_real(const char *column, double v)
 	return (struct ms_value){column, MS_VALUE_REAL, {.real = v}};
 }
 
-/* NULL gives null; bytes that are no UTF-8 become U+FFFD. */
+/* Returns a text value; null for NULL. Bytes that are not UTF-8 become U+FFFD. */
 static inline struct ms_value ms_text(const char *column, const char *s)
 {
 	return (struct ms_value){column, s ? MS_VALUE_TEXT : MS_VALUE_NULL, {.text = s}};
 }
 
-/* The text of a JSON array of `n` strings, in the arena. */
+/* Returns a JSON array of `n` strings as text in the arena. */
 const char *ms_json_array(struct ms_arena *a, const char *const *v, size_t n);
 
 /* ---- rows ---- */
 
-/* Appends values to the row; their texts are copied. Every row has the columns of the first one, in
- * its order. */
+/* Appends values to the current row and copies their texts. Every row must have the columns of
+ * the first one, in the same order. */
 void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n);
 #define ms_put(in, ...)                                                                            \
 	ms_put_values(in, (struct ms_value[]){__VA_ARGS__},                                        \
 		      sizeof((struct ms_value[]){__VA_ARGS__}) / sizeof(struct ms_value))
-/* All values are put: the row is whole. */
+/* Ends the current row. */
 void ms_end_row(struct ms_insert *in);
-/* A row of these values and those that were put before. */
+/* Puts these values and ends the row, which includes values put before. */
 #define ms_put_row(in, ...) (ms_put(in, __VA_ARGS__), ms_end_row(in))

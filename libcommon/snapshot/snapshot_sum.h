@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What all processes of a snapshot hold together, from moment to moment.
+ * The sum of the live bytes of all processes of a snapshot over time.
  */
 #pragma once
 
@@ -9,19 +9,20 @@
 
 #define MS_SUM_BUCKETS 1024u
 
-/* The part of one process in the sum. Zero = it has not begun. */
+/* Holds one process's part of the sum. All zero = not begun. */
 struct ms_sum_share {
-	uint64_t live;    /* bytes, now */
+	uint64_t live;    /* bytes, at the current time */
 	uint64_t at_peak; /* bytes, at the peak of the sum; valid after ms_sum_settle */
-	uint64_t peaks;   /* peaks of the sum that at_peak knows of */
+	uint64_t peaks;   /* value of ms_sum.peaks that at_peak is for */
 	bool in;
 };
 
-/* Zero = nothing yet. Times are ns on the clock of all processes; they never go back. */
+/* Holds the sum. All zero = empty. Times are in ns on the clock of all processes and never
+ * decrease. */
 struct ms_sum {
-	uint64_t live, peak, peak_ns; /* peak: the first moment at which it was largest */
-	uint64_t peaks;               /* how often it rose above all before */
-	uint64_t processes;           /* at the moment */
+	uint64_t live, peak, peak_ns; /* peak_ns: first time of the peak */
+	uint64_t peaks;               /* how often it exceeded all earlier values */
+	uint64_t processes;           /* at the current time */
 	uint64_t width_ns;            /* of a bucket */
 	size_t buckets;
 	struct {
@@ -30,14 +31,15 @@ struct ms_sum {
 	} bucket[MS_SUM_BUCKETS];
 };
 
-/* The last moment of the bucket in which `now_ns` lies: what is told with one ms_sum_change must
- * lie in one bucket. */
+/* Returns the last time in the bucket of `now_ns`: the span of one ms_sum_change must lie in one
+ * bucket. */
 uint64_t ms_sum_until(struct ms_sum *s, uint64_t now_ns);
-/* From `now_ns` on, until the end of its bucket at most, a process went from what it held to
- * `live`, and held `most` at `most_ns` in between. The first call is its beginning. */
+/* Adds a change of a process between `now_ns` and, at most, the end of its bucket: its live
+ * bytes become `live`, after `most` bytes at `most_ns`. The first call begins the process. */
 void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, uint64_t live,
 		   uint64_t most, uint64_t most_ns);
-/* Its end: what it holds leaves the sum. */
+/* Ends a process: subtracts its bytes from the sum. */
 void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns);
-/* All have left: p->at_peak is right from now on, and those of all processes make up s->peak. */
+/* Makes p->at_peak valid, once all processes have left; the values of all processes add up to
+ * s->peak. */
 void ms_sum_settle(const struct ms_sum *s, struct ms_sum_share *p);

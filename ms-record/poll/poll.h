@@ -28,7 +28,7 @@ struct poll_options {
 	const char *csv;   /* file, "-" = standard output; NULL = no CSV */
 	uint64_t max_heap; /* bytes; 0 = no limit */
 	double warn_rate;  /* bytes a second; slower growth gives no warning */
-	double max_growth; /* bytes a second, also of a recording: faster is a finding; < 0 = none */
+	double max_growth; /* bytes a second, also of recordings: faster is a finding; < 0 = none */
 	const char *metrics; /* file of --poll=openmetrics; NULL = none */
 };
 
