@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of site_size and site_lifetime: a site's blocks by size and by how long they lived.
+ * Writes the rows of site_size and site_lifetime: a site's blocks by size and by lifetime.
  */
 #include "libcommon/replay/replay_cells.h"
 #include "snapshot_insert.h"
@@ -8,7 +8,7 @@
 struct sizes {
 	struct ms_insert in;
 	const struct ms_replay *r;
-	int64_t site; /* row */
+	int64_t site; /* row id */
 };
 
 uint64_t ms_size_class_low(unsigned class)
@@ -57,7 +57,8 @@ static int fill_sizes(struct ms_fill *fill)
 	return ms_insert_close(&w.in);
 }
 
-/* One histogram: the classes that have blocks. The last class has no end. */
+/* Writes one histogram of lifetimes: the classes that have blocks. The last class has no upper
+ * limit. */
 static void put_ages(struct ms_insert *in, int64_t site, const char *unit, const uint64_t *low,
 		     const uint64_t *blocks)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The tables of ms-diff in a snapshot, kept right when other tools take sites away.
+ * Updates the tables of ms-diff in a snapshot when other tools remove sites.
  */
 #include "snapshot_private.h"
 
@@ -8,7 +8,7 @@ bool ms_snapshot_is_diff(sqlite3 *db)
 	return ms_sql_int(db, "SELECT count(*) FROM diff", 0) != 0;
 }
 
-/* Makes the SQL that adds up column `x`: NULL when one row has NULL, 0 without rows. */
+/* Makes the SQL that adds up column `x`: NULL if a row has NULL, 0 without rows. */
 #define SUM(x) "iif(count(*) = count(" x "), coalesce(sum(" x "), 0), NULL)"
 #define SUMS(side)                                                                                     \
 	SUM(side "_live_bytes")                                                                        \

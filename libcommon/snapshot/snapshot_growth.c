@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of growth: which sites' live bytes, and whether the whole heap's, trend upwards.
+ * Writes the rows of growth: the trends of the sites' live bytes and of the whole heap.
  */
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_sampled.h"
@@ -31,8 +31,9 @@ static void put_grown(struct ms_insert *in, int64_t process, int64_t site, const
 		   rounded("teardown_ns", t->teardown > 0, t->teardown * 1e9));
 }
 
-/* Samples of a block stand for what the block is worth as long as it lives, so they err together,
- * which the interval of the slope takes no notice of: of a rise of n samples by n's root. */
+/* Widens the interval of the slope of a sampled recording, which ignores that all samples of a
+ * block have the same error while the block lives: the rise of n samples has an error of the
+ * root of n. */
 static struct ms_trend widened(struct ms_trend t, double mean)
 {
 	double seconds = t.to - t.from;

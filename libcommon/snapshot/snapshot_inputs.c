@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which traces a snapshot is made from: files, folders, standard input, successors; and how their
- * processes descend from each other.
+ * Finds the traces that a snapshot is made from: files, folders, standard input, successors; and
+ * the ancestry of their processes.
  */
 #include "snapshot_build.h"
 #include "libcommon/base/order.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNREADABLE_TOLD 10u /* by name */
+#define UNREADABLE_TOLD 10u /* most unreadable files listed by name */
 
 /* ---- which traces ---- */
 
@@ -29,7 +29,7 @@ static bool known_file(const struct build *b, const struct stat *st)
 	return false;
 }
 
-/* Takes over `rec`, which may be NULL. */
+/* Adds a recording to the build, which then owns it. Returns 0, or -1 if it is NULL. */
 static int add_recording(struct build *b, struct ms_recording *rec, const char *path,
 			 const struct stat *st)
 {
@@ -47,7 +47,7 @@ static int add_recording(struct build *b, struct ms_recording *rec, const char *
 	return 0;
 }
 
-/* Opens one trace. A file that is there already is not taken twice. */
+/* Opens a trace. A file that was already added is skipped. */
 static int add_trace(struct build *b, const char *path, struct ms_err *err)
 {
 	struct stat st = {0};
@@ -62,7 +62,7 @@ static int is_trace_name(const struct dirent *e)
 	return n > 6 && strcmp(e->d_name + n - 6, ".trace") == 0;
 }
 
-/* A file of a folder that is no readable trace must not cost the others. */
+/* Notes a file of a folder that is no readable trace; the other files are still used. */
 static void note_unreadable(struct build *b, const char *why)
 {
 	if (b->unreadable_count++ < UNREADABLE_TOLD)
@@ -71,7 +71,7 @@ static void note_unreadable(struct build *b, const char *why)
 					b->unreadable ? "; " : "", why);
 }
 
-/* Was the same said of a file of a folder? */
+/* Tells whether the same error was reported for a file of a folder. */
 static bool told(const struct build *b, const char *why)
 {
 	for (size_t i = 0; i < b->folders.n; i++)
@@ -80,7 +80,7 @@ static bool told(const struct build *b, const char *why)
 	return false;
 }
 
-/* The folder's record of the run, read once. */
+/* Returns the state of a folder, whose index of the run is read once. */
 static struct run_folder *folder_of(struct build *b, const char *path)
 {
 	for (size_t i = 0; i < b->folders.n; i++)
@@ -92,8 +92,8 @@ static struct run_folder *folder_of(struct build *b, const char *path)
 	return f;
 }
 
-/* One file of a folder, which may be unreadable, or gone since the folder was listed (as trivial
- * traces of a run under way are). */
+/* Adds a file of a folder. The file may be unreadable, or removed since the folder was listed,
+ * as trivial traces are while a run continues. */
 static void add_from_folder(struct build *b, struct run_folder *f, const char *path)
 {
 	struct ms_err why = {0};
@@ -101,14 +101,15 @@ static void add_from_folder(struct build *b, struct run_folder *f, const char *p
 	size_t before = b->all.n;
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return;
-	if (st.st_size == 0) { /* of an image that just begins; or its recorder was killed then */
+	if (st.st_size == 0) { /* the image has just begun, or its recorder was killed */
 		f->empty = path;
 	} else if (add_trace(b, path, &why) != 0) {
 		note_unreadable(b, why.text);
 		f->why = f->why ? f->why : ms_arena_strdup(&b->arena, why.text);
 	} else if (b->all.n > before) {
 		f->of = f->of ? f->of : b->all.v[before];
-		/* A trivial trace of a run under way may go at any time: few are kept open. */
+		/* While a run continues, a trivial trace may be removed at any time, so few are
+		 * closed in the meantime. */
 		if (b->all.n > b->files_max / 2)
 			ms_recording_park(b->all.v[before]->keep.rec);
 	}
@@ -134,7 +135,7 @@ static int add_folder(struct build *b, const char *path)
 		 : ms_err_set(b->err, "no traces in the folder '%s'", path);
 }
 
-/* A pipe cannot be looked at twice: where a point needs that, a copy is made. */
+/* Adds a copy of a pipe, which cannot be read twice as some points require. */
 static int add_copy(struct build *b, int fd, const char *name)
 {
 	struct ms_stream *s = b->stream;
@@ -178,7 +179,7 @@ int ms_build_input(struct build *b, const char *path)
 	return rc;
 }
 
-/* "ls.4711.3.trace" is of image 3. */
+/* Finds the number of the image in a file name: "ls.4711.3.trace" is of image 3. */
 static bool image_of_name(const char *path, uint32_t *image)
 {
 	const char *dot = strrchr(path, '.');
@@ -192,9 +193,9 @@ static bool image_of_name(const char *path, uint32_t *image)
 	return end != dot && v < UINT32_MAX && strcmp(end, ".trace") == 0;
 }
 
-/* The trace `path` of a successor is not there. Where it was trivial, what counts is the program
- * that it became in turn: then the path of that, or "" when it became none. NULL: it should be
- * there. */
+/* Returns the trace to use in place of a successor's missing trace `path`: if that image was
+ * trivial, the trace of the program that it became, or "" if it became none. NULL: the trace
+ * should exist. */
 static const char *beyond_trivial(struct build *b, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -213,7 +214,8 @@ static const char *beyond_trivial(struct build *b, const char *path)
 	return m ? ms_arena_printf(&b->arena, "%s/%s", folder, m->trace) : NULL;
 }
 
-/* Returns the path where the trace of the image that `p` became should be; NULL: it became none. */
+/* Returns the path at which the trace of the image that `p` became should be; NULL if it became
+ * none. */
 static const char *successor_path(struct build *b, const struct running *p)
 {
 	const struct ms_fields *e = &p->keep.rec->end;
@@ -224,7 +226,7 @@ static const char *successor_path(struct build *b, const struct running *p)
 			       e->text[MS_END_SUCCESSOR]);
 }
 
-/* Anything else may keep who opens it waiting. */
+/* Tells whether a path is a readable regular file; opening any other file may block. */
 static bool is_readable_file(const char *path)
 {
 	struct stat st;
@@ -261,7 +263,7 @@ int ms_build_successor(struct build *b, const struct running *p)
 	return ms_build_start(b, q);
 }
 
-/* ---- who started whom ---- */
+/* ---- ancestry ---- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -272,8 +274,8 @@ static int by_start(const void *a, const void *b)
 	       strcmp(x->path, y->path);
 }
 
-/* An image by the run of ms-record that it is of, whose name is 16 bytes of any value, and its
- * number there. */
+/* Identifies an image: by its run of ms-record, whose name is 16 arbitrary bytes, and its number
+ * in that run. */
 struct image_key {
 	const char *session;
 	size_t session_bytes;
@@ -313,7 +315,7 @@ static const struct ms_run_index *index_of(const struct build *b, const struct i
 	return NULL;
 }
 
-/* The row of image `key`, or of the nearest one above that is here. */
+/* Returns the row of image `key`, or of its nearest ancestor that has one; 0 = none. */
 static int64_t row_of(const struct build *b, const struct image_key *keys, struct image_key key)
 {
 	const struct ms_run_index *x = index_of(b, &key);
@@ -360,8 +362,8 @@ void ms_build_count(struct build *b)
 		b->res->growing += t->state == MS_TRACE_GROWING;
 		b->res->events += t->replay.events;
 	}
-	/* An empty file may be a trace that just begins while another one grows; otherwise a killed
-	 * recorder left it. */
+	/* An empty file may be a trace that has just begun if another trace is growing;
+	 * otherwise a killed recorder left it. */
 	for (size_t i = 0; i < b->folders.n && !b->res->growing; i++)
 		if (b->folders.v[i].empty)
 			note_unreadable(b,

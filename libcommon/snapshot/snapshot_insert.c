@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filling tables: rows collected for one INSERT, and text made valid UTF-8 on its way in.
+ * Fills tables: collects rows for one INSERT, and makes text valid UTF-8.
  */
 #include "snapshot_insert.h"
 
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_AT_ONCE 4096u /* so many, and their rows are inserted... */
-#define PARTS 4u             /* ...by so many statements */
+#define VALUES_AT_ONCE 4096u /* pending values that cause an insert */
+#define PARTS 4u             /* statements for these values */
 
-/* The names of columns `from` to `to`, each in front of `value` if that is not NULL. */
+/* Lists the names of columns `from` to `to`, each followed by `value`. */
 static const char *names(struct ms_insert *in, struct ms_arena *a, size_t from, size_t to,
 			 const char *value, const char *between)
 {
@@ -27,7 +27,7 @@ static const char *names(struct ms_insert *in, struct ms_arena *a, size_t from, 
 	return out;
 }
 
-/* A statement for `rows` rows like the first one. */
+/* Prepares a statement for `rows` rows like the first one. */
 static sqlite3_stmt *prepare(struct ms_insert *in, size_t rows)
 {
 	struct ms_arena a = {0};
@@ -66,7 +66,7 @@ static void bind(sqlite3_stmt *stmt, int at, const struct ms_value *v)
 		sqlite3_bind_null(stmt, at);
 }
 
-/* Takes `rows` rows that were put, from value `first` on, into the table. */
+/* Inserts `rows` pending rows, from value `first` on, into the table. */
 static void take(struct ms_insert *in, sqlite3_stmt **stmt, size_t first, size_t rows)
 {
 	if (!*stmt && !(*stmt = prepare(in, rows)))
@@ -82,7 +82,7 @@ static void take(struct ms_insert *in, sqlite3_stmt **stmt, size_t first, size_t
 
 static void flush(struct ms_insert *in)
 {
-	/* a row of an update that has nothing but its keys changes nothing */
+	/* an update without values other than keys has no effect */
 	size_t rows = in->columns > in->keys ? in->values.n / in->columns : 0, n;
 	for (size_t at = 0; at < rows && !in->failed; at += n) {
 		n = rows - at < in->at_once ? 1 : in->at_once;
@@ -109,7 +109,7 @@ unsigned ms_needs_of(const char *table, const char *column)
 	return 0;
 }
 
-/* Makes null what cannot be known of the row that was put last. */
+/* Sets the unknown values of the last row to null. */
 static void forget(struct ms_insert *in)
 {
 	size_t n = in->columns;
@@ -134,11 +134,11 @@ int ms_insert_close(struct ms_insert *in)
 	return in->failed ? -1 : 0;
 }
 
-/* `s` as UTF-8 in malloc'ed memory, or NULL when it is good as it is. */
+/* Returns `s` as valid UTF-8 in malloc'ed memory, or NULL if `s` is valid already. */
 static char *repair(const char *s)
 {
 	const char *p = s;
-	while ((signed char)*p > 0) /* most is ASCII */
+	while ((signed char)*p > 0) /* most text is ASCII */
 		p++;
 	size_t left = strlen(p), n;
 	uint32_t c;

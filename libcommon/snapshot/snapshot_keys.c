@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Keys of call stacks: what their frames are called, hashed, so that a place in the program has the
- * same key in every build that lies elsewhere or has other lines.
+ * Computes keys of call stacks: hashes of their frames' names, so that a place in the program
+ * has the same key in builds with other addresses or other line numbers.
  *
  *   place = FNV-1a of the module's file name, 0, the function, 0; without a function "+" and the
- *           address in the file in hex instead, for a frame that is none the note and no module
+ *           address in the file in hex instead; for a frame that is only a note, the note and no
+ *           module
  *   key   = FNV's basis; for each frame from the outermost: (key XOR its place) times FNV's prime
  *
- * FNV-1a with 128 bits is published and small enough for anybody to compute; a step takes one
- * multiplication, since the place of a frame is hashed once and not with every stack.
+ * FNV-1a with 128 bits is published and simple to implement. A step takes one multiplication,
+ * because the place of a frame is hashed once and not for every stack.
  */
 #include "snapshot_private.h"
 
@@ -46,7 +47,7 @@ unsigned __int128 *ms_place_keys(const struct ms_recording *t, const struct ms_s
 		const char *note = places[i].frame ? ms_frame_note(fr) : "truncated";
 		bool made = m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_MADE;
 		char text[300] = "";
-		/* code that is made at run time lies anywhere */
+		/* code made at run time has no fixed address */
 		if ((fr->flags & MS_FRAME_HEAP) && path)
 			note = (snprintf(text, sizeof text, "heap %s", path), text);
 		else if (!name && !note && m && !made)
@@ -63,7 +64,7 @@ unsigned __int128 ms_key_with(unsigned __int128 caller, unsigned __int128 place)
 	return (caller ^ place) * PRIME;
 }
 
-/* printf would take longer than all of the hashing. */
+/* Writes a key as hex digits; printf would take longer than all of the hashing. */
 void ms_key_text(unsigned __int128 key, char text[33])
 {
 	for (int half = 16; half >= 0; half -= 16, key >>= 64) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The columns of what was recorded beside the heap, the rows of free_site, and those of heap: the
- * memory behind heaps of the program's own.
+ * Writes the columns with data recorded besides the heap, the rows of free_site, and those of
+ * heap: the memory behind custom heaps.
  */
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/symbols/frame_places.h"
@@ -115,7 +115,7 @@ int ms_fill_frees(struct ms_fill *w)
 
 /* ---- heap ---- */
 
-/* The name that a marker stands for, or NULL. */
+/* Returns the name of the heap that a marker stands for, or NULL. */
 static const char *name_of(const struct ms_recording *t, uint32_t node)
 {
 	if (!node || node >= t->nodes.n)

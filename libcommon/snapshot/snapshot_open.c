@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Opening any input of a tool: a trace, a folder of traces, a snapshot file or an image on a pipe.
+ * Opens any input of a tool: a trace, a folder of traces, a snapshot file or an image on a pipe.
  *
- * A snapshot from somebody else is bad input until proved good. It is attached as `src` to our own
- * fresh database with SQLite's defences up; then, in this order: application id, version, text of
- * every table of ours, integrity of these tables; then their rows are copied, and the references in
- * them that somebody could loop on are checked. Views, triggers, indices and tables that are not
- * ours stay behind in `src`.
+ * A snapshot is untrusted until it is checked. It is attached as `src` to our own new database
+ * with SQLite's defences enabled; then, in this order, the application id, the version, the text
+ * of each of our tables and the integrity of these tables are checked; then their rows are
+ * copied, and the references that could form a loop are checked. Views, triggers, indices and
+ * other tables are not copied.
  */
 #include "snapshot.h"
 
@@ -28,7 +28,7 @@
 #include "libcommon/names/wrappers.h"
 #include "format/trace.h"
 
-#define SNIFF 100 /* bytes: all of SQLite's header */
+#define SNIFF 100 /* bytes, the size of SQLite's header */
 
 static const char sqlite_magic[16] = "SQLite format 3";
 
@@ -60,13 +60,13 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 	return 0;
 }
 
-/* The text of a table on one line: earlier snapshots of this version have it on others. */
+/* The text of a table on one line: earlier snapshots of this version have other line breaks. */
 #define ONE_LINE(sql)                                                                              \
 	"replace(replace(" sql ", '(' || char(10) || '  ', '('), char(10) || '  ', ' ')"
 #define SAME_TEXT ONE_LINE("s.sql") " = " ONE_LINE("m.sql")
 
-/* Every table of ours must be there, word for word: a view, virtual table or generated column
- * cannot pass for one. */
+/* Checks that each of our tables exists with exactly our text, so that a view, virtual table or
+ * generated column cannot replace it. */
 static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 {
 	struct ms_arena a = {0};
@@ -85,7 +85,8 @@ static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 	return rc;
 }
 
-/* One table: integrity, then its rows. NOT INDEXED keeps indices of the input out of it. */
+/* Checks the integrity of one table and copies its rows. NOT INDEXED prevents the use of indices
+ * of the input. */
 static int copy_table(sqlite3 *db, const char *name, const char *table, struct ms_err *err)
 {
 	struct ms_arena a = {0};
@@ -116,7 +117,7 @@ static int copy_tables(sqlite3 *db, const char *name, struct ms_err *err)
 	return err->text[0] ? -1 : 0;
 }
 
-/* Each finds a row when its rule is broken. */
+/* Lists rules for the rows; each query returns a row if its rule is broken. */
 static const struct {
 	const char *sql, *rule;
 } rules[] = {
@@ -147,7 +148,7 @@ static int check_rows(sqlite3 *db, const char *name, struct ms_err *err)
 	return 0;
 }
 
-/* Takes over the database attached as `src`. 0, or -1. */
+/* Copies the database attached as `src`. Returns 0 or -1. */
 static int import(sqlite3 *db, const char *name, struct ms_err *err)
 {
 	int rc = check_version(db, name, err) || check_schema(db, name, err) ||
@@ -168,14 +169,14 @@ static int import(sqlite3 *db, const char *name, struct ms_err *err)
 
 /* ---- a snapshot as a file and as bytes ---- */
 
-/* `path` as a URI that opens read-only, and without what is beside it unless there is a log; the few
- * characters that mean something there are escaped. */
+/* Returns `path` as a URI that opens it read-only, and without other files beside it unless
+ * there is a log. Characters with a special meaning in a URI are escaped. */
 static char *file_uri(const char *path, bool log)
 {
 	char *uri = ms_xrealloc(NULL, strlen(path) * 3 + 40, 1), *o = uri;
 	o += sprintf(o, "file:");
 	while (path[0] == '/' && path[1] == '/')
-		path++; /* "file://x" would be a host */
+		path++; /* "file://x" would name a host */
 	for (; *path; path++)
 		o += strchr("%?#", *path) ? sprintf(o, "%%%02x", (unsigned char)*path)
 					  : sprintf(o, "%c", *path);
@@ -183,7 +184,7 @@ static char *file_uri(const char *path, bool log)
 	return uri;
 }
 
-/* `head`: of SQLite's header. */
+/* Tells whether a database is in WAL mode. `head`: its SQLite header. */
 static bool in_wal_mode(const unsigned char *head)
 {
 	return head[18] == 2 || head[19] == 2;
@@ -219,12 +220,12 @@ static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const ch
 
 /* ---- any input ---- */
 
-/* An input, opened far enough to tell what it is. */
+/* Describes an input whose first bytes were read to identify it. */
 struct input {
 	const char *name; /* for messages */
 	char *path;       /* without @POINT; malloc'ed */
 	int fd;
-	bool seekable; /* a regular file with a name: may be opened again by that */
+	bool seekable; /* a regular file with a name, which can be opened again */
 	unsigned char head[SNIFF];
 	size_t head_size;
 };
@@ -263,7 +264,7 @@ static int open_input(struct input *in, struct ms_err *err)
 	return rc;
 }
 
-/* The rest of a pipe after `head`, all in memory. */
+/* Reads the rest of a pipe after `head` into memory. */
 static int slurp(struct input *in, uint64_t max_bytes, unsigned char **image, size_t *size,
 		 struct ms_err *err)
 {
@@ -330,7 +331,7 @@ static sqlite3 *open_trace(struct input *in, const char *point, const struct ms_
 	return db;
 }
 
-/* A point asked of a snapshot must be one that it has. */
+/* Checks that a snapshot has the requested point. */
 static int check_point(sqlite3 *db, const char *point, const char *name, struct ms_err *err)
 {
 	sqlite3_stmt *stmt = ms_sql_prepare(db, "SELECT 1 FROM snapshot WHERE label = ?", err);
@@ -351,7 +352,8 @@ static int check_point(sqlite3 *db, const char *point, const char *name, struct 
 	return -1;
 }
 
-/* Takes over the database file. Without a log nothing keeps others from writing into it meanwhile. */
+/* Copies the database file. Without a log, other processes may write to it meanwhile, which is
+ * an error. */
 static int import_file(sqlite3 *db, const struct input *in, struct ms_err *err)
 {
 	struct stat before, after;

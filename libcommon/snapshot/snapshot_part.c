@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Rows that are corrected afterwards, because more is known of a process, or less is left of it,
- * than its events say.
+ * Corrects rows whose data the events alone do not give completely.
  *
- * Where reading began at a checkpoint, or the events before one were dropped, totals are those that
- * the recorder left in the end block. Of a process that was polled there are samples of /proc.
+ * If reading began at a checkpoint, or earlier events were dropped, the totals are those of the
+ * recorder's end block. For a polled process there are only samples of /proc.
  */
 #include "snapshot_private.h"
 
@@ -13,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Totals of the whole recording, from its end block. */
+/* Lists the totals of the whole recording in its end block. */
 static const struct {
 	unsigned field;
 	const char *column;
@@ -68,7 +67,7 @@ bool ms_is_polled(const struct ms_recording *t)
 	return t->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL;
 }
 
-/* The peak is where the heap is largest, as far as samples show it. */
+/* Moves the peak to the sample with the largest heap. */
 static const char move_peak[] =
 	"UPDATE snapshot SET (time_ns, rss_bytes, pss_bytes, private_bytes, swap_bytes) ="
 	" (SELECT time_ns, rss_bytes, pss_bytes, private_bytes, swap_bytes FROM sample"
@@ -111,14 +110,15 @@ int ms_fill_polled(struct ms_fill *w)
 
 /* ---- images that a process replaced by exec ----
  *
- * The memory of such an image was gone when the next one began, so none of it is live at the end of
- * the process. What it held then is its moment "exec" and its figures exec_bytes and exec_blocks.
- */
+ * The memory of such an image was freed when the next one began, so none of it is live at the
+ * end of the process. The blocks that it held then are its moment "exec" and its figures
+ * exec_bytes and exec_blocks. */
 
 #define REPLACED "(SELECT id FROM process WHERE became IS NOT NULL)"
 #define NONE_LIVE " SET live_bytes = live_bytes * 0, live_blocks = live_blocks * 0 WHERE "
 
-/* Only the image of a process that became another one is the parent of an image of the same pid. */
+/* Finds replaced images: only the image that a process replaced by exec is the parent of an
+ * image with the same pid. */
 static const char replace[] =
 	"UPDATE process SET became = q.id FROM (SELECT id, parent, pid FROM process) q"
 	" WHERE process.id = q.parent AND process.pid = q.pid AND process.end_reason = 'exec';"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The moments of a snapshot: which there are, where each lies in each trace, and what part of a
- * trace must be read for them.
+ * Finds the moments of a snapshot: which exist, where each lies in each trace, and which part of
+ * a trace must be read for them.
  */
 #include "snapshot_build.h"
 
@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define EVERY_MOST 10000u
-#define PART_EVENTS (UINT64_C(16) << 20) /* fewer are replayed in less than a second */
+#define PART_EVENTS (UINT64_C(16) << 20) /* fewer events are replayed in less than a second */
 
-/* ---- the points that were asked for ---- */
+/* ---- the requested points ---- */
 
 static int parse_one(struct build *b, const char *text, const struct ms_point **out)
 {
@@ -77,9 +77,9 @@ static bool wants(const struct build *b, enum ms_point_kind kind)
 	return false;
 }
 
-/* ---- a look at the trace beforehand ---- */
+/* ---- reading a trace in advance ---- */
 
-/* May reading begin at a checkpoint? Not for what the whole history alone tells. */
+/* Tells whether reading may begin at a checkpoint: not if a figure needs the whole history. */
 static bool part_allowed(const struct build *b)
 {
 	bool asked = b->opt->point_count > b->opt->usual_points || b->opt->every_ns || b->from;
@@ -92,7 +92,7 @@ static bool part_worth_it(const struct build *b, const struct ms_recording *glan
 	return b->opt->read == MS_READ_PART || glance->end.number[MS_END_EVENTS] > PART_EVENTS;
 }
 
-/* Sets p->glance where it is needed. 0, or -1. */
+/* Sets p->glance if it is needed. Returns 0 or -1. */
 static int look(struct build *b, struct running *p)
 {
 	struct ms_err why = {0};
@@ -106,15 +106,15 @@ static int look(struct build *b, struct running *p)
 
 /* ---- where a point lies ---- */
 
-/* Holds where a point lies: in ns since the start of the recording, and as the `tick` and `event`
- * that ms_replay_moment takes. */
+/* Describes where a point lies: in ns since the start of the recording, and as the `tick` and
+ * `event` that ms_replay_moment takes. */
 struct spot {
 	enum ms_kept_kind kind;
 	uint64_t ns, tick, event;
 };
 
-/* Returns the spot of a moment; its tick is the next one, so that the state holds every event up to
- * and including `ns`. */
+/* Returns the spot of a moment. Its tick is the next one, so that the state includes every event
+ * up to and including `ns`. */
 static struct spot at_time(const struct running *p, uint64_t ns)
 {
 	return (struct spot){MS_KEPT_MOMENT, ns, ns / p->keep.rec->head->tick_ns + 1, MS_NEVER};
@@ -143,7 +143,8 @@ static struct spot at_mark(const struct running *p, const struct ms_point *want)
 			     found->number[MS_MARK_EVENT]};
 }
 
-/* The first `clock` (ns after midnight UTC) at or after the start, as ns since the start. */
+/* Returns the first time `clock` (ns after midnight UTC) at or after the start, in ns since the
+ * start. */
 static uint64_t after_start(uint64_t start_wall, uint64_t clock)
 {
 	const uint64_t day = UINT64_C(86400000000000);
@@ -179,7 +180,7 @@ static struct spot find(const struct running *p, const struct ms_point *want)
 	return (struct spot){0};
 }
 
-/* The peak of the whole recording, for --from and --to: a replay of its own tells where it is. */
+/* Finds the peak of the whole recording, for --from and --to, by a separate replay. */
 static int find_peak(struct build *b, const struct running *p, struct spot *s)
 {
 	uint64_t next;
@@ -194,8 +195,8 @@ static int find_peak(struct build *b, const struct running *p, struct spot *s)
 	return rc;
 }
 
-/* An end of the span. --from start and --to end are as good as not given; the other way round
- * nothing is left. */
+/* Finds one end of the span. --from start and --to end have no effect; with --from end or --to
+ * start nothing remains. */
 static int find_limit(struct build *b, struct running *p, const struct ms_point *want,
 		      struct spot *s)
 {
@@ -211,8 +212,8 @@ static int find_limit(struct build *b, struct running *p, const struct ms_point 
 	return s->kind == MS_KEPT_PEAK ? find_peak(b, p, s) : 0;
 }
 
-/* A trace that was cut out of another is as that one with --from and --to, unless others are asked
- * for. */
+/* Applies the limits of a trace that was cut out of another one as --from and --to, unless these
+ * are given. */
 static void cut_limits(const struct build *b, const struct running *p, struct spot *from,
 		       struct spot *to)
 {
@@ -270,7 +271,7 @@ struct plan {
 	struct spot *spots; /* one per label */
 	struct spot from, to;
 	uint64_t first_tick,
-		last_tick; /* of the events to be applied; last: the first that is not */
+		last_tick; /* of the events to apply; last_tick: the first tick not applied */
 };
 
 static uint64_t tick_of(const struct running *p, const struct spot *s)
@@ -278,7 +279,7 @@ static uint64_t tick_of(const struct running *p, const struct spot *s)
 	return s->ns / p->keep.rec->head->tick_ns;
 }
 
-/* A state before that tick serves every moment that is wanted. */
+/* Extends the plan to a moment: the state before first_tick serves all moments. */
 static void widen(struct plan *plan, const struct running *p, const struct spot *s)
 {
 	uint64_t tick = tick_of(p, s), before = s->tick != MS_NEVER ? tick : tick ? tick - 1 : 0;
@@ -304,7 +305,7 @@ static void plan_reading(const struct build *b, const struct running *p, struct 
 		plan->last_tick = MS_NEVER;
 }
 
-/* Puts a recording that starts at a checkpoint in the place of p->keep.rec, if that can be. */
+/* Replaces p->keep.rec with a recording that starts at a checkpoint, if possible. */
 static void read_part(struct build *b, struct running *p, const struct plan *plan)
 {
 	struct ms_recording *t = p->glance;
@@ -323,7 +324,7 @@ static void read_part(struct build *b, struct running *p, const struct plan *pla
 				     MS_NEVER);
 }
 
-/* ---- asking the replay ---- */
+/* ---- registering with the replay ---- */
 
 static struct ms_kept_point keep(struct running *p, const struct spot *s)
 {
@@ -343,7 +344,7 @@ static int set_span(struct build *b, struct running *p, const struct plan *plan)
 				  b->from ? b->from->label : "(of the cut)",
 				  b->to ? b->to->label : "(of the cut)");
 	if (from->kind == MS_KEPT_MOMENT || (b->from && from->kind != MS_KEPT_START)) {
-		/* never there: nothing of this process counts */
+		/* never reached: nothing of this process counts */
 		static const struct spot never = {MS_KEPT_MOMENT, 0, MS_NEVER, MS_NEVER - 1};
 		struct ms_kept_point count = keep(p, from->kind == MS_KEPT_MOMENT ? from : &never);
 		ms_replay_count_from(&k->rec->replay, count.moment);
@@ -396,7 +397,7 @@ static uint64_t longest(const struct build *b)
 	return most;
 }
 
-/* Finds the span of --from and --to over all processes, in ns: sets *first, and lowers *last. */
+/* Finds the span of --from and --to over all processes, in ns. Sets *first and reduces *last. */
 static int limits(struct build *b, uint64_t *first, uint64_t *last)
 {
 	uint64_t from = MS_NEVER, to = 0;
@@ -414,7 +415,7 @@ static int limits(struct build *b, uint64_t *first, uint64_t *last)
 	return 0;
 }
 
-/* "0.25s": as --at takes it. */
+/* Returns a time in the form that --at accepts, such as "0.25s". */
 static const char *seconds(struct build *b, uint64_t ns)
 {
 	char digits[16];
@@ -433,7 +434,7 @@ static bool has_label(const struct build *b, const char *label)
 	return false;
 }
 
-/* --every, or a round number that makes as many points as are to be spread. */
+/* Returns --every, or a round interval that makes about opt->spread points. */
 static uint64_t every_ns(const struct build *b)
 {
 	struct running *p = b->all.n == 1 ? b->all.v[0] : NULL;
@@ -484,7 +485,7 @@ int ms_points_every(struct build *b)
 	return parse_labels(b);
 }
 
-/* ---- afterwards ---- */
+/* ---- after the replay ---- */
 
 void ms_points_ended(struct build *b, struct running *p)
 {
@@ -518,7 +519,7 @@ static int no_such_mark(struct build *b, const struct ms_point *want)
 			  names);
 }
 
-/* Why no process has the point. */
+/* Reports why no process has the point. Returns -1. */
 static int no_such_point(struct build *b, const struct ms_point *want)
 {
 	char buf[2][MS_UNIT_BUF];
@@ -555,7 +556,7 @@ static int no_such_point(struct build *b, const struct ms_point *want)
 			  ms_format_duration(buf[0], most));
 }
 
-/* A limit of the span must lie in some process. */
+/* Checks that each limit of the span lies in some process. */
 static int check_limits(struct build *b)
 {
 	bool from = !b->from || b->from->kind == MS_POINT_START,

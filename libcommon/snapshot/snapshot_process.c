@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The row of table process: what it was, how much of it is known, its totals, what it had before it
- * was attached to; and the rows of before_size.
+ * Writes the row of table process: identity, completeness, totals, blocks from before it was
+ * attached to; and the rows of before_size.
  */
 #include "snapshot_private.h"
 
@@ -73,7 +73,7 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 	       ms_text("cut", i->text[MS_INFO_CUT]));
 }
 
-/* Does a loss record tell of events that were to be recorded? */
+/* Tells whether a loss record is about events that should have been recorded. */
 static bool is_loss(const struct ms_row *loss)
 {
 	uint64_t why = loss->number[MS_LOSS_REASON];
@@ -129,8 +129,8 @@ static void put_totals(const struct ms_recording *t, struct ms_insert *in)
 	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks));
 }
 
-/* Puts the blocks and bytes that a forked process inherited, and how many of them it freed; not of
- * sampled blocks, whose sums would have to be estimated. */
+/* Puts the blocks and bytes that a forked process inherited, and how many of them it freed. Not
+ * for a sampled recording, whose sums would have to be estimated. */
 static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
@@ -144,10 +144,10 @@ static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 		       ms_int("inherited_freed_bytes", r->inherited_freed_bytes));
 }
 
-/* ---- what is not recorded ---- */
+/* ---- events not recorded ---- */
 
-/* Sets how many ns the recording was paused, and how many allocations it missed meanwhile. Before
- * there is an end record, the loss records tell. */
+/* Sets how many ns the recording was paused, and how many allocations it missed meanwhile.
+ * Without an end record, the loss records are added up. */
 static void sum_pauses(const struct ms_recording *t, uint64_t *ns, uint64_t *allocations)
 {
 	*ns = t->end.number[MS_END_PAUSED];
@@ -163,8 +163,8 @@ static void sum_pauses(const struct ms_recording *t, uint64_t *ns, uint64_t *all
 	}
 }
 
-/* Before which time there are no events; of a recording that has not ended, where its first
- * checkpoint stands. */
+/* Returns the time, in ns, before which there are no events; for a recording that has not ended,
+ * the time of its first checkpoint. */
 static uint64_t dropped_until(const struct ms_recording *t)
 {
 	bool growing = !t->has_end && t->skipped && !t->parts;
@@ -172,8 +172,8 @@ static uint64_t dropped_until(const struct ms_recording *t)
 		       : t->end.number[MS_END_DROPPED_UNTIL];
 }
 
-/* Puts what the recording left out because it was asked to, before its start, in pauses, and what was
- * dropped at --max-size; and which span is counted. */
+/* Puts the gaps that options caused: before the start, in pauses, and events dropped at
+ * --max-size; and the span that is counted. */
 static void put_gaps(const struct ms_kept_process *p, struct ms_insert *in)
 {
 	const struct ms_recording *t = p->rec;
@@ -191,7 +191,7 @@ static void put_gaps(const struct ms_kept_process *p, struct ms_insert *in)
 	       ms_int_if("to_ns", p->to_ns != MS_NEVER, p->to_ns & INT64_MAX));
 }
 
-/* The record of all, or NULL. */
+/* Returns the record about all preexisting blocks, or NULL. */
 static const struct ms_row *head_of(const struct ms_recording *t)
 {
 	const struct ms_row *head = NULL;
@@ -201,15 +201,15 @@ static const struct ms_row *head_of(const struct ms_recording *t)
 	return head;
 }
 
-/* Puts what an attached process had allocated before its recording began, and what of that it
- * freed. */
+/* Puts the blocks that an attached process had allocated before its recording began, and how
+ * many of them it freed. */
 static void put_before(const struct ms_recording *t, struct ms_insert *in)
 {
 	static const char *const states[] = {NULL, "whole", "part", "unknown"};
 	const struct ms_replay *r = &t->replay;
 	const struct ms_row *head = head_of(t);
 	uint64_t state = head ? head->number[MS_BEFORE_STATE] : 0;
-	/* A trace that says no more of them says when each was given back. */
+	/* In other states, the trace has only the frees of these blocks. */
 	bool frees = state == MS_BEFORE_WHOLE || state == MS_BEFORE_PART;
 	if (head)
 		ms_put(in, ms_text("before", MS_WORD(states, state)),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was resident at moments: the tables resident, resident_site and resident_file.
+ * Writes the resident memory at moments: tables resident, resident_site and resident_file.
  */
 #include "format/trace.h"
 #include "snapshot_insert.h"

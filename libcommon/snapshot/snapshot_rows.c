@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * From a replayed trace to rows: sites and threads, the moments asked for, sizes, and what happened
- * when: timeline, samples, marks, losses.
+ * Writes the rows of a replayed trace: sites and threads, the requested moments, sizes, and the
+ * history: timeline, samples, marks, losses.
  */
 #include "snapshot_private.h"
 #include "libcommon/base/order.h"
@@ -39,7 +39,8 @@ static uint64_t peak_of(const struct ms_replay *r, const struct ms_replay_site *
 	return bytes;
 }
 
-/* Most live bytes at the end first, then at the peak, then most blocks, then first seen. */
+/* Orders sites: most live bytes at the end first, then at the peak, then most blocks, then first
+ * seen. */
 static int by_weight(const void *a, const void *b, void *replay)
 {
 	const struct ms_replay *r = replay;
@@ -130,7 +131,7 @@ static int fill_sites(struct ms_fill *w)
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
 	free(verdicts);
-	/* the rest needs only rows of stacks */
+	/* later tables need only row_of_node */
 	struct ms_stack_rows *s = &w->stacks;
 	MS_FREE(s->user_of_node, s->signs, s->key_of_node, s->entry_of_site);
 	*s = (struct ms_stack_rows){.row_of_node = s->row_of_node,
@@ -147,7 +148,7 @@ static int by_rows(const void *a, const void *b, void *arg)
 		       ?: MS_ORDER(w->row_of_thread[x->thread], w->row_of_thread[y->thread]);
 }
 
-/* In order of its key, which is cheapest. */
+/* Writes site_thread in the order of its key, which is fastest. */
 static int fill_site_threads(struct ms_fill *w)
 {
 	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
@@ -205,7 +206,7 @@ static int fill_threads(struct ms_fill *w)
 
 /* ---- moments ---- */
 
-/* The /proc sample nearest in time; one that knows nothing where there is none. */
+/* Returns the /proc sample nearest in time, or one without figures if there is none. */
 static const struct ms_row *sample_near(const struct ms_recording *t, uint64_t time_ns)
 {
 	static const struct ms_row none;
@@ -276,7 +277,7 @@ static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 	return ms_insert_close(&in);
 }
 
-/* In order of the key, which is cheapest. */
+/* Writes site_stat in the order of its key, which is fastest. */
 static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *v)
 {
 	struct ms_insert in = ms_large_rows(w, "site_stat");
@@ -326,7 +327,7 @@ static int fill_sizes(struct ms_fill *w)
 	struct ms_insert in = ms_rows(w, "size_class");
 	for (unsigned i = 0; i < MS_SIZE_CLASSES && !in.none; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
-		/* of a span (--from), a class may only have blocks from before it */
+		/* with --from, a class may have only earlier blocks */
 		if (!c->allocations && !c->live.blocks && !c->live.at_peak_blocks)
 			continue;
 		ms_put(&in, ms_int("process", w->p->id));
@@ -335,7 +336,7 @@ static int fill_sizes(struct ms_fill *w)
 	return ms_insert_close(&in);
 }
 
-/* ---- what happened when ---- */
+/* ---- history ---- */
 
 static int fill_timeline(struct ms_fill *w)
 {
@@ -362,7 +363,7 @@ static int fill_samples(struct ms_fill *w)
 	for (size_t i = 0; i < w->t->samples.n; i++) {
 		const struct ms_row *s = &w->t->samples.v[i];
 		uint64_t time = s->number[MS_SAMPLE_TIME];
-		if (last != UINT64_MAX && time <= last) /* one row a moment, in order */
+		if (last != UINT64_MAX && time <= last) /* one row per time, in order */
 			continue;
 		last = time;
 		ms_put(&in, ms_int("process", w->p->id), ms_int("time_ns", time));
@@ -417,8 +418,8 @@ static int fill_losses(struct ms_fill *w)
 
 /* ---- */
 
-/* Sampled, lost or damaged: then the blocks that are known are not all, and what lies between two
- * events of a thread is not known either. */
+/* Tells whether events are missing (sampled, lost or damaged): then some blocks are unknown, and
+ * so is what happened between two events of a thread. */
 static bool some_events_missing(const struct ms_recording *t)
 {
 	const struct ms_fields *i = &t->info, *e = &t->end;
@@ -431,7 +432,7 @@ static bool some_events_missing(const struct ms_recording *t)
 	       t->replay.bad_events;
 }
 
-/* Returns what the rows of a process cannot tell, as enum ms_needs. */
+/* Returns which data of a process is unknown, as enum ms_needs. */
 static unsigned not_known(const struct ms_kept_process *p)
 {
 	const struct ms_recording *t = p->rec;
@@ -444,7 +445,7 @@ static unsigned not_known(const struct ms_kept_process *p)
 
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	/* in this order: some need the ids that others give */
+	/* in this order: some steps need ids that earlier ones assign */
 	static int (*const steps[])(struct ms_fill * w) = {
 		ms_fill_stacks,    ms_fill_process_row, fill_threads,   fill_sites,
 		fill_site_threads, ms_fill_before,      fill_moments,   ms_fill_classes,
@@ -467,7 +468,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		ms_replay_forget_classes(&p->rec->replay);
 	const size_t n = sizeof steps / sizeof *steps;
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (f->one_process && i) /* the first one says by itself how far it is */
+		if (f->one_process && i) /* the first step reports its own progress */
 			ms_progress("filling tables", "tables", i, n, NULL);
 		rc = steps[i](&w);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * From the replay of a sampled recording to its rows: numbers of blocks and calls as estimated,
- * and table estimate with the 95 % intervals.
+ * Writes the rows of a sampled recording: estimated numbers of blocks and calls, and table
+ * estimate with the 95 % intervals.
  *
- * It runs last: what the model counted is in the tables already, its bytes as estimates, its
- * numbers as those of the samples, null what a sample does not tell.
+ * This runs last: the tables already have the model's figures, its bytes as estimates, its
+ * numbers as those of the samples, and null for figures that samples cannot give.
  */
 #include "snapshot_private.h"
 
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* The whole run, and all sites or threads, in the keys of table estimate. */
+/* The key of the whole run, and of all sites or threads, in table estimate. */
 #define WHOLE 0
 
 struct fill {
@@ -50,8 +50,8 @@ static void put_estimate(struct fill *w, const char *figure, uint64_t value, str
 		   ms_real("step_variance", x.step_variance));
 }
 
-/* Puts the estimates of two figures of `sum`: its bytes, which are `bytes` in the model, and its
- * number of blocks. */
+/* Puts the estimates of two figures of `sum`: its bytes, whose value in the model is `bytes`,
+ * and its number of blocks. */
 static void put_pair(struct fill *w, const char *const figures[2], uint64_t bytes,
 		     const struct ms_sampled_sum *sum, uint64_t smallest)
 {
@@ -149,7 +149,7 @@ static int fill_timeline(struct fill *w)
 	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = r->from_tick / r->span_ticks; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &r->spans[i].sampled_last);
-		uint64_t low, high, tick = i * r->span_ticks; /* as the row has it */
+		uint64_t low, high, tick = i * r->span_ticks; /* as in the row */
 		tick = tick < r->from_tick ? r->from_tick : tick;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
@@ -161,8 +161,8 @@ static int fill_timeline(struct fill *w)
 
 /* ---- moments ---- */
 
-/* Returns the sum of what is live at a point, of `site`, or of the whole if that is the site_count
- * of the replay. */
+/* Returns the sum of the live blocks at a point, of `site`, or of the whole process if `site` is
+ * the replay's site_count. */
 static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_point *p,
 				     size_t site)
 {
@@ -186,7 +186,7 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
 	const struct ms_replay *r = w->to->r;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
-	struct ms_live *bytes = ms_live_at(w->to->t, p); /* as the model has them */
+	struct ms_live *bytes = ms_live_at(w->to->t, p); /* bytes as in the model */
 	struct ms_insert u = update(w, "snapshot", 1);
 	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * From a trace's frames and nodes to the rows of module, frame and stack; and which sites are known
- * one-time allocations of the runtime, by their stacks.
+ * Writes the rows of module, frame and stack from a trace's frames and nodes, and finds by their
+ * stacks which sites are known one-time allocations of the runtime.
  *
- * A frame of the trace is a return address; the debug information may say that several functions
- * were inlined there. Each of these logical frames becomes a row of `frame`, and each node of the
- * trace as many rows of `stack`, one per logical frame:
+ * A frame of the trace is a return address; by the debug information, several functions may be
+ * inlined there. Each of these logical frames becomes a row of `frame`, and each node of the
+ * trace becomes as many rows of `stack`, one per logical frame:
  *
  *   trace:   node 3 (caller) <- node 4
  *   stack:   7 outer() <- 8 f() <- 9 g() [inlined into f] = row_of_node[4]
@@ -37,16 +37,16 @@ struct work {
 	bool *used_frames;
 	struct ms_logical *frames; /* by frame number */
 	MS_ARRAY(struct ms_location) locations;
-	struct ms_stack_place *places; /* of these */
-	struct ms_signs *signs;        /* by place, of it alone */
-	int *handles; /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
+	struct ms_stack_place *places; /* by index in `locations` */
+	struct ms_signs *signs;        /* by place, of that place alone */
+	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: frames without module */
 	int64_t module_base;
 };
 
 /* ---- modules ---- */
 
-/* Returns the state of a module's symbols: as they were found now, or else as the trace says; NULL
- * if neither is known. */
+/* Returns the state of a module's symbols: from the lookup now, else from the trace; NULL if
+ * neither is known. */
 static const char *symbol_state(const struct work *w, uint32_t id)
 {
 	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
@@ -54,7 +54,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 	int handle = w->handles[id], found = -1;
 	const struct ms_row *m = ms_module_of(w->t, id);
 	if (m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE)
-		return names[MS_SYMBOLS_DWARF]; /* the trace says where its frames are */
+		return names[MS_SYMBOLS_DWARF]; /* the trace has the lines of its frames */
 	if (handle >= 0)
 		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
 	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&
@@ -95,7 +95,7 @@ static int fill_modules(struct work *w)
 	return ms_insert_close(&in);
 }
 
-/* ---- which nodes and frames matter ---- */
+/* ---- used nodes and frames ---- */
 
 static void mark_stack(struct work *w, uint32_t n)
 {
@@ -142,7 +142,7 @@ static void places_from_files(struct work *w, const struct ms_frame *fr)
 		*MS_PUSH(&w->locations) = found[i];
 }
 
-/* Was something found since `first`? */
+/* Tells whether the last location found since `first` has a function name. */
 static bool names_one(const struct work *w, size_t first)
 {
 	return w->locations.n > first && w->locations.v[w->locations.n - 1].function;
@@ -156,7 +156,7 @@ static int by_address(const void *a, const void *b, void *recording)
 	return MS_ORDER(x->module, y->module) ?: MS_ORDER(x->address, y->address);
 }
 
-/* Finds the places of every used frame, in order of address, which is cheapest for debug
+/* Finds the places of every used frame, in the order of addresses, which is fastest for debug
  * information. */
 static void find_places(struct work *w)
 {
@@ -193,8 +193,8 @@ static void find_places(struct work *w)
 
 /* ---- rows ---- */
 
-/* Returns the note of a frame that stands for missing ones or for a heap, which it names; NULL for
- * any other frame. */
+/* Returns the note of a frame that stands for missing frames or for a heap, whose name is
+ * included; NULL for any other frame. */
 static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *m, char room[300])
 {
 	const char *name = m ? m->text[MS_MODULE_PATH - 2] : NULL;
@@ -204,7 +204,7 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 	return room;
 }
 
-/* Fills w->places and w->signs with what each place tells by itself, without its callers. */
+/* Fills in w->places and w->signs from each place alone, without its callers. */
 static void judge_places(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -230,7 +230,7 @@ static void judge_places(struct work *w)
 	}
 }
 
-/* A frame number 0 stands for what was lost in damage. */
+/* Writes the used frames. Frame number 0 stands for a frame lost by damage. */
 static int fill_frames(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -259,9 +259,9 @@ static int fill_frames(struct work *w)
 	return ms_insert_close(&in);
 }
 
-/* Signs of a frame with those of its callers. A frame is a sign of a known one-time allocation of the
- * runtime (one_time.h) as long as no frame of the user's own code lies between it and the allocator.
- */
+/* Returns the signs of a frame together with its callers'. A frame is a sign of a known one-time
+ * allocation of the runtime (one_time.h) only if no frame of the user's own code lies between it
+ * and the allocator. */
 static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller)
 {
 	if (!frame.user)
@@ -270,9 +270,10 @@ static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller
 	return frame;
 }
 
-/* A node's user frame is the first of its own logical frames that is neither runtime nor a wrapper of
- * malloc, else its caller's. Where all are, it is the outermost wrapper; where there is none either,
- * the site is named after its innermost frame. Parents come first, so one pass settles all. */
+/* Writes the used nodes. A node's user frame is the first of its own logical frames that is
+ * neither runtime nor a wrapper of malloc, else its caller's. If all are runtime or wrappers, it
+ * is the outermost wrapper; if there is none either, the site is named after its innermost
+ * frame. Parents come first, so one pass is enough. */
 static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -323,8 +324,8 @@ static int fill_stacks(struct work *w)
 
 /* ---- entry points ---- */
 
-/* Returns which of the allocator's functions the call instruction calls that the innermost frame
- * returns to; NULL = not known. */
+/* Returns the function of the allocator that is called by the call instruction before the
+ * innermost frame's return address; NULL = unknown. */
 static const char *called_by(struct work *w, uint32_t frame)
 {
 	const struct ms_frame *fr = &w->t->frames.v[frame];
@@ -337,7 +338,7 @@ static const char *called_by(struct work *w, uint32_t frame)
 	return ms_entry_point(ms_symbols_called(w->f->symbols, *handle, q.address));
 }
 
-/* The name of a frame that is a function of the allocator. */
+/* Returns the name of a frame that is itself a function of the allocator, else NULL. */
 static const char *own_entry(const struct work *w, uint32_t frame)
 {
 	const struct ms_logical *l = &w->frames[frame];
@@ -345,13 +346,13 @@ static const char *own_entry(const struct work *w, uint32_t frame)
 					  : NULL;
 }
 
-/* Which of the allocator's functions the sites call: the outermost of those frames that are such
- * functions themselves (operator new, which calls malloc), else what the code tells. */
+/* Finds the allocator's function that each site calls: the outermost of its frames that are such
+ * functions (operator new, which calls malloc), else the target of the call instruction. */
 static void find_entries(struct work *w)
 {
 	const struct ms_recording *t = w->t;
 	struct entry {
-		bool asked, own, looked; /* own: the frame is such a function */
+		bool asked, own, looked; /* own: the frame is a function of the allocator */
 		const char *name;
 	} *of = ms_xcalloc(t->frames.n + 1, sizeof *of);
 	w->out->entry_of_site = ms_xcalloc(t->replay.site_count + 1, sizeof *w->out->entry_of_site);
@@ -397,7 +398,7 @@ int ms_fill_stacks(struct ms_fill *fill)
 	judge_places(&w);
 	ms_find_wrappers(t, w.frames, w.places, w.locations.n);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
-	/* last, as it asks for modules whose symbols were not looked up */
+	/* last, because it loads modules whose symbols were not needed before */
 	if (!w.f->no_site_details)
 		find_entries(&w);
 	MS_FREE(w.used_frames, w.frames, w.handles, w.locations.v, w.places, w.signs);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * All processes replayed in step.
+ * Replays all processes in step.
  *
- * Always the one whose next event is earliest goes on, up to the next event of any other. So at
- * every moment the sum of their live bytes is known and its peak is exact (to a tick), and each
- * trace is still read once. What a process holds leaves the sum when it ends.
+ * The process with the earliest next event always continues, up to the next event of any other
+ * process. So the sum of their live bytes is known at every moment, its peak is exact (to a
+ * tick), and each trace is still read once. When a process ends, its live bytes leave the sum.
  */
 #include "snapshot_build.h"
 
@@ -44,8 +44,9 @@ static struct running *dequeue(struct build *b)
 	return first;
 }
 
-/* From when on it counts: --from, MS_NEVER where it did not come so far. Where that is an event, the
- * whole tick: its replay forgets at the event what was before, but not what comes behind it. */
+/* Returns the time from which a process counts: --from, or MS_NEVER if it did not reach that. If
+ * --from is an event, its whole tick counts: at the event the replay forgets earlier events, but
+ * not later ones of the tick. */
 static uint64_t counts_from(const struct ms_kept_process *k)
 {
 	if (!k->counted_from)
@@ -56,7 +57,7 @@ static uint64_t counts_from(const struct ms_kept_process *k)
 	return k->offset_ns + ns - (k->from_event ? ns % k->rec->head->tick_ns : 0);
 }
 
-/* It has ended. What it holds to the end counts from `from` on, if no event came after that. */
+/* Ends a process. If no event followed `from`, the live bytes at its end count from then on. */
 static void end_turn(struct build *b, struct running *p, uint64_t now, uint64_t from)
 {
 	struct ms_sum_share *share = &p->keep.share;
@@ -70,7 +71,7 @@ static void end_turn(struct build *b, struct running *p, uint64_t now, uint64_t 
 	ms_build_enqueue(b, p);
 }
 
-/* One turn of one process: its events up to `until`, or its end. */
+/* Replays one process up to `until`, or to its end. Returns 0 or -1. */
 static int turn(struct build *b, struct running *p, uint64_t until)
 {
 	struct ms_replay *r = &p->keep.rec->replay;
@@ -87,7 +88,7 @@ static int turn(struct build *b, struct running *p, uint64_t until)
 	int rc = ms_recording_run(p->keep.rec, until - p->keep.offset_ns, &next, b->err);
 	if (rc < 0)
 		return -1;
-	/* The replay forgets with the next event: what was most before then is not of the span. */
+	/* The next event starts the count, so a maximum before it is not part of the span. */
 	if (counts && p->keep.counted_from && !r->moments[p->keep.from.moment].taken)
 		r->run_max = r->live_bytes;
 	if (counts)

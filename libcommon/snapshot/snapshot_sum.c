@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The sum of all processes.
+ * Keeps the sum of the live bytes of all processes.
  *
- * What each held at the peak is found without looking at all of them whenever the sum rises: a
- * process that did not change since a peak still holds what it held then, so it is settled when it
- * changes next.
+ * Each process's bytes at the peak are found without visiting all processes whenever the sum
+ * rises: a process that has not changed since a peak still holds the same bytes, so they are
+ * noted at its next change.
  */
 #include "snapshot_sum.h"
 
@@ -11,7 +11,7 @@
 
 #define FIRST_WIDTH_NS UINT64_C(100000)
 
-/* Two buckets become one, until `now_ns` has a place. */
+/* Merges pairs of buckets until `now_ns` falls into one. */
 static void widen(struct ms_sum *s, uint64_t now_ns)
 {
 	if (!s->width_ns)
@@ -42,9 +42,8 @@ uint64_t ms_sum_until(struct ms_sum *s, uint64_t now_ns)
 	return end >= now_ns ? end : UINT64_MAX;
 }
 
-/* Notes that the sum was `most` with so many processes, and is what it is, in the bucket of
- * `now_ns`.
- */
+/* Notes in the bucket of `now_ns` that the sum reached `most` and the number of processes
+ * `processes`, and their current values. */
 static void note(struct ms_sum *s, uint64_t now_ns, uint64_t most, uint64_t processes)
 {
 	widen(s, now_ns);
@@ -60,7 +59,7 @@ static void note(struct ms_sum *s, uint64_t now_ns, uint64_t most, uint64_t proc
 		s->buckets = i + 1;
 }
 
-/* It held what it holds ever since the last peak. */
+/* Notes a process's bytes at the last peak; they have not changed since. */
 void ms_sum_settle(const struct ms_sum *s, struct ms_sum_share *p)
 {
 	if (p->peaks != s->peaks)

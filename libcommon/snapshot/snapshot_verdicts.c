@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What scans of memory found: the tables scan and site_verdict, and what follows from the scan at
- * the end for sites and process.
+ * Writes the results of memory scans: tables scan and site_verdict, and the verdicts on sites
+ * and process from the scan at the end.
  */
 #include "format/trace.h"
 #include "libcommon/replay/replay_growth.h"
@@ -32,14 +32,14 @@ const char *ms_scan_state_name(uint64_t state)
 	return MS_WORD(state_names, state);
 }
 
-/* The site with that innermost stack node, plus one; 0 = there is none. */
+/* Returns the site with this innermost stack node, plus one; 0 = none. */
 static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 {
 	return node < w->r->node_count ? w->r->site_of_node[node] : 0;
 }
 
-/* Returns the site of record `i`, plus one. 0 = it has none, or is of a scan that was not done, whose
- * verdicts are none. *head: the last scan before it. */
+/* Returns the site of record `i`, plus one; 0 = it has none, or its scan was not completed and
+ * has no verdicts. *head: the last scan record before it. */
 static uint32_t judged_site(const struct ms_fill *w, size_t i, const struct ms_verdict_scan **head)
 {
 	const struct ms_verdict_record *v = &w->t->verdicts.v[i];
@@ -48,7 +48,7 @@ static uint32_t judged_site(const struct ms_fill *w, size_t i, const struct ms_v
 	return done ? site_at(w, v->site.stack) : 0;
 }
 
-/* The scan at the end of the process, if the snapshot reaches that far; NULL = there was none. */
+/* Returns the scan at the end of the process, if the snapshot extends to the end; NULL = none. */
 static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
 {
 	return p->to_ns == MS_NEVER ? ms_recording_end_scan(p->rec) : NULL;
@@ -56,7 +56,7 @@ static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
 
 /* ---- scans ---- */
 
-/* Adds up the blocks of a scan: of all, and of those that nothing points to. */
+/* Holds sums over the blocks of a scan: all blocks, and the unreachable ones. */
 struct scan_sums {
 	uint64_t blocks, bytes, lost_blocks, lost_bytes;
 };
@@ -76,7 +76,7 @@ static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
 	return n;
 }
 
-/* Returns the sum over all sites of what is live and came after the scan at the end. */
+/* Returns the sum, over all sites, of live blocks allocated after the scan at the end. */
 static struct ms_replay_late all_late(const struct ms_fill *w)
 {
 	struct ms_replay_late all = {0};
@@ -139,7 +139,7 @@ static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_
 	}
 }
 
-/* Blocks that came after the scan at the end. */
+/* Writes blocks allocated after the scan at the end. */
 static void put_late(const struct ms_fill *w, struct ms_insert *in, uint64_t scan)
 {
 	for (size_t i = 0; i < w->r->site_count && w->r->late; i++) {
@@ -171,8 +171,8 @@ static int put_sites(struct ms_fill *w)
 	return ms_insert_close(&in);
 }
 
-/* Tells whether the roots of a site retain no more than it lost indirectly. In a damaged trace they
- * may retain more, and are left out then. */
+/* Tells whether the roots of a site retain no more than its indirectly lost blocks. In a damaged
+ * trace they may retain more; the roots are then omitted. */
 static bool roots_fit(const struct ms_verdict_site *s)
 {
 	uint64_t blocks = s->blocks[MS_VERDICT_IS_INDIRECT],
@@ -209,7 +209,8 @@ static int put_roots(struct ms_fill *w)
 
 /* ---- the end ---- */
 
-/* Returns what is live at the end, by site, to be freed; NULL = the snapshot has no such moment. */
+/* Returns the live blocks at the end, by site; the caller frees the array. NULL = the snapshot
+ * has no such moment. */
 static struct ms_live *live_at_end(const struct ms_fill *w)
 {
 	for (size_t i = 0; i < w->f->label_count; i++)
@@ -228,8 +229,8 @@ static const char *worst_of(const struct ms_verdict_site *s)
 	return NULL;
 }
 
-/* A site that a scan found to be worse keeps that. Of a sampled recording there are rates, but no
- * verdict. */
+/* Marks growing sites, except those with a worse verdict from the scan. A sampled recording has
+ * growth rates but no such verdict. */
 static void set_growing(const struct ms_replay *r, const char **worst)
 {
 	for (size_t i = 0; i < r->growth->grown_count && !r->sampled; i++) {

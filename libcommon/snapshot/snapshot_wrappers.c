@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Wrappers of malloc that no list names, found by what passes through them.
+ * Finds wrappers of malloc that are not in the list of known ones, by the sites that pass
+ * through them.
  *
- * A wrapper only passes a size on: it calls the allocator itself, from few lines, and several
- * functions call it for blocks of several sizes. A function with one caller, main, and a function
- * that makes objects of one size are never taken for wrappers. How many callers are needed depends on
- * the name: two for my_malloc, three for pool_alloc; for any other name four, and more than half of
- * the sites of its module. Callers that are named like wrappers themselves are passed over when
- * callers are counted. A function without a name that only wrappers call is part of them. Behind a
- * wrapper there may be another one, so the search is repeated without those that were found.
+ * A wrapper only passes on a size: it calls the allocator itself, from few lines, and several
+ * functions call it for blocks of several sizes. A function with one caller, main, and a
+ * function that makes objects of one size are never regarded as wrappers. The number of callers
+ * required depends on the name: two for my_malloc, three for pool_alloc; for any other name
+ * four, and more than half of the sites of its module. Callers with the name of a wrapper are
+ * not counted. A function without a name that only wrappers call is part of them. Behind a
+ * wrapper there may be another one, so the search is repeated without those already found.
  *
  *   malloc < get_mem:9 < parse:20 < main     get_mem: 1 line, 4 callers or more, 2 sites of 3
  *   malloc < get_mem:9 < read_all:31 < main
@@ -24,20 +25,20 @@
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/names/wrappers.h"
 
-#define MANY 8 /* callers and sizes: too many for a function that makes one kind of object */
-#define PART 4 /* a line counts that has this part of its function's sites */
+#define MANY 8 /* callers and sizes, too many for a function that makes one kind of object */
+#define PART 4 /* a line counts if it has this fraction of its function's sites */
 #define LINES 4
 #define ROUNDS 4
 
-/* Says what a function with each kind of name must have to be a wrapper: different callers and sizes
- * at least, allocating lines at most, and the ratio of its largest block to its smallest, which is
- * not asked of one with MANY callers and sizes. */
+/* Lists the conditions for a wrapper by kind of name: least numbers of callers and sizes, most
+ * allocating lines, and least ratio of its largest to its smallest block, which is not required
+ * of a function with MANY callers and sizes. */
 static const struct terms {
 	unsigned callers, sizes, lines;
 	uint64_t times;
 	bool itself;   /* no function of the runtime between it and the allocator */
-	bool each;     /* several sizes from each line that has several callers */
-	bool the_most; /* more than half of its module's sites */
+	bool each;     /* each line with several callers has several sizes */
+	bool the_most; /* it has more than half of its module's sites */
 } terms[] = {
 	[MS_HINT_NONE] = {4, 3, 2, 1, true, true, true},
 	[MS_HINT_GROW] = {2, 2, 4, 1, false, false, false},
@@ -45,7 +46,7 @@ static const struct terms {
 	[MS_HINT_MALLOC] = {2, 2, 4, 1, true, false, false},
 };
 
-/* Collects the sites that come from one line of a function. */
+/* Describes the sites of one line of a function. */
 struct line {
 	uint32_t place, caller; /* of the first site */
 	bool several;           /* other sites have other callers */
@@ -53,17 +54,17 @@ struct line {
 	uint64_t least, most; /* sizes */
 };
 
-/* A function that is the innermost one of the user's code in some stack; without a name each
- * return address is one. */
+/* Describes a function that is the innermost one of the user's code in some stack. Without a
+ * name, each return address counts as a function. */
 struct function {
-	uint32_t place; /* one of it */
+	uint32_t place; /* any of its places */
 	enum ms_wrapper_hint hint;
 	bool wrapper;
-	bool indirect; /* some site has functions of the runtime between it and the allocator */
-	bool outside;  /* some site comes from a caller that is no wrapper */
+	bool indirect; /* a site has functions of the runtime between it and the allocator */
+	bool outside;  /* a site's caller is no wrapper */
 	size_t sites;
-	uint32_t callers[MANY]; /* places, of different ones */
-	uint64_t sizes[MANY];   /* different ones */
+	uint32_t callers[MANY]; /* places of different callers */
+	uint64_t sizes[MANY];   /* different sizes */
 	struct line lines[LINES + 1];
 	unsigned caller_count, size_count, line_count;
 };
@@ -74,7 +75,7 @@ struct finder {
 	struct ms_stack_place *places;
 	MS_ARRAY(struct function) functions;
 	struct ms_lookup by_name;
-	uint32_t *number; /* of a place's function, from 1; 0 = not asked */
+	uint32_t *number; /* function of each place, from 1; 0 = not looked up */
 	size_t *sites;    /* by module */
 };
 
@@ -130,8 +131,8 @@ static bool is_allocator(const struct ms_stack_place *p)
 	return false;
 }
 
-/* Describes how a site is reached: the place that names it so far, and that of its caller; UINT32_MAX =
- * none. */
+/* Describes how a site is reached: the place that names it so far, and its caller's place;
+ * UINT32_MAX = none. */
 struct way {
 	uint32_t user, caller;
 	bool direct; /* no function of the runtime between `user` and the allocator */
@@ -254,7 +255,7 @@ static bool is_wrapper(const struct finder *f, const struct function *x)
 	return most / t->times >= least || many;
 }
 
-/* Takes those that are some for wrappers. Returns how many. */
+/* Marks functions that meet the conditions as wrappers. Returns how many are new. */
 static unsigned judge(struct finder *f)
 {
 	unsigned found = 0;
