@@ -108,8 +108,8 @@ static void add_from_folder(struct build *b, struct run_folder *f, const char *p
 		f->why = f->why ? f->why : ms_arena_strdup(&b->arena, why.text);
 	} else if (b->all.n > before) {
 		f->of = f->of ? f->of : b->all.v[before];
-		/* While a run continues, a trivial trace may be removed at any time, so few are
-		 * closed in the meantime. */
+		/* A trivial trace may be removed while its run continues, so traces stay open,
+		 * up to half the limit of open files. */
 		if (b->all.n > b->files_max / 2)
 			ms_recording_park(b->all.v[before]->keep.rec);
 	}

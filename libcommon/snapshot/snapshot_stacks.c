@@ -39,7 +39,7 @@ struct work {
 	MS_ARRAY(struct ms_location) locations;
 	struct ms_stack_place *places; /* by index in `locations` */
 	struct ms_signs *signs;        /* by place, of that place alone */
-	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: frames without module */
+	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: no module */
 	int64_t module_base;
 };
 
