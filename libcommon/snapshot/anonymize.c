@@ -23,7 +23,7 @@ struct name {
 struct ms_anonymizer {
 	struct ms_arena arena;
 	MS_ARRAY(struct name) names;
-	struct ms_lookup index; /* by text and space */
+	struct ms_lookup index; /* names by text and space */
 	uint32_t last[SPACES];
 };
 

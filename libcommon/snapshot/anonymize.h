@@ -18,7 +18,7 @@ enum ms_name {
 	MS_NAME_FILE,   /* path of a source file */
 	MS_NAME_MODULE, /* path of a program or library */
 	MS_NAME_PATH,   /* any other path */
-	MS_NAME_THREAD, /* and the kernel's name of a process */
+	MS_NAME_THREAD, /* a thread's name, or the kernel's name of a process */
 	MS_NAME_MARK,
 	MS_NAME_ARGUMENT, /* an argument of a command line */
 	MS_NAME_HOST,

@@ -18,7 +18,7 @@ struct running {
 	struct ms_kept_process keep;
 	const char *path;
 	struct ms_recording *glance; /* its trace read in advance, or NULL */
-	uint64_t start_ns;           /* on the clock shared by all traces */
+	uint64_t start_ns;           /* start time on the clock shared by all traces */
 	uint64_t next_ns;            /* time of its next event, from origin_ns */
 	bool ended;                  /* all events are applied, next_ns is its end */
 	dev_t dev;
@@ -43,7 +43,7 @@ struct build {
 	size_t label_count, asked;        /* the first `asked` labels must be in some process */
 	struct ms_point *points;          /* one per label */
 	const struct ms_point *from, *to; /* --from and --to, or NULL */
-	MS_ARRAY(struct running *) all;   /* in the order of addition */
+	MS_ARRAY(struct running *) all;   /* in the order in which they were added */
 	MS_ARRAY(struct running *) queue; /* binary heap, smallest next_ns first */
 	bool wall; /* the traces share no monotonic clock, so wall time is used */
 	uint64_t origin_ns;
@@ -54,7 +54,7 @@ struct build {
 	MS_ARRAY(struct run_folder) folders;
 	struct ms_stream *stream; /* the input "-", or NULL */
 	MS_ARRAY(int) spooled;    /* descriptors of temporary copies */
-	uint64_t bytes;           /* of all files, for progress */
+	uint64_t bytes;           /* bytes of all files, for progress */
 	const char *replaying;    /* text of the progress message */
 	uint64_t due_ns;          /* time of the next progress message */
 	uint64_t files_max;       /* most files open at a time */

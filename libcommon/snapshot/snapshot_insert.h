@@ -45,10 +45,10 @@ struct ms_insert {
 	const struct ms_row_taker *taker; /* receives each row instead of the database; or NULL */
 	bool both;                        /* the database receives the rows, too */
 	unsigned unknown;         /* enum ms_needs: columns with one of these needs become null */
-	bool *is_unknown;         /* by column, made at the first row */
+	bool *is_unknown;         /* by column: it becomes null; made at the first row */
 	bool none;                /* a need of the table is not met: its rows are dropped */
 	size_t keys;              /* for an update: number of key values at the end of a row */
-	size_t columns;           /* in a row; 0 = no row yet */
+	size_t columns;           /* values in a row; 0 = no row yet */
 	size_t at_once;           /* rows inserted by `many`, which is cheaper than single rows */
 	sqlite3_stmt *one, *many; /* `many` is made once there are enough rows */
 	bool failed;              /* all later calls do nothing */

@@ -268,7 +268,7 @@ int ms_span_find(const char *path, const char *from, const char *to, struct ms_s
 /* ---- what must be read ---- */
 
 struct plan {
-	struct spot *spots; /* one per label */
+	struct spot *spots; /* spots by label */
 	struct spot from, to;
 	uint64_t first_tick,
 		last_tick; /* of the events to apply; last_tick: the first tick not applied */

@@ -41,14 +41,14 @@ struct ms_kept_point {
 		MS_KEPT_END,
 		MS_KEPT_MOMENT
 	} kind;
-	uint64_t time_ns; /* for MS_KEPT_MOMENT */
-	size_t moment;    /* index in the replay */
+	uint64_t time_ns; /* time of a MS_KEPT_MOMENT */
+	size_t moment;    /* index among the replay's moments */
 };
 
 /* Holds the live blocks at a point, of one site or of the whole process. */
 struct ms_live {
 	uint64_t bytes, blocks;
-	uint64_t oldest_tick; /* of its oldest block; MS_NEVER = unknown */
+	uint64_t oldest_tick; /* allocation time of the oldest block; MS_NEVER = unknown */
 	uint64_t slack_bytes, mapped_bytes;
 };
 /* Returns the live blocks at `point` by site, and those of the whole process behind the last
@@ -61,7 +61,7 @@ struct ms_kept_process {
 	int64_t id, parent; /* row ids; parent 0 = none */
 	uint64_t offset_ns;
 	struct ms_kept_point *points; /* one per label */
-	struct ms_sum_share share;    /* of the sum of all processes */
+	struct ms_sum_share share;    /* its part of the sum of all processes */
 	struct ms_kept_point from;    /* point of --from, or MS_KEPT_ABSENT */
 	uint64_t to_ns;               /* time of --to; MS_NEVER = the end */
 	bool counted_from;            /* figures count only from --from on */
@@ -88,7 +88,7 @@ struct ms_filling {
 	size_t label_count;
 	struct ms_symbols *symbols;         /* NULL = --without=symbols */
 	const struct ms_wrappers *wrappers; /* --wrapper, or NULL */
-	bool look_again;                    /* in files, even if the trace has results */
+	bool look_again; /* look symbols up in files, even if the trace has them */
 	bool no_site_details, one_process;
 	const struct ms_row_taker *taker; /* NULL = all rows go into the database */
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids used */
@@ -97,7 +97,7 @@ struct ms_filling {
 
 /* Lists the logical frames of one frame of the trace; the first is the innermost. */
 struct ms_logical {
-	uint32_t first, count; /* places */
+	uint32_t first, count; /* indices of places */
 	int64_t row;           /* row id of the first frame; the others follow */
 };
 
@@ -105,13 +105,13 @@ struct ms_logical {
 struct ms_stack_place {
 	const struct ms_location *at;
 	uint32_t frame, module; /* indices in the trace */
-	bool runtime;           /* in the language's runtime, or only a note */
-	bool wrapper;           /* passes on blocks from the allocator */
+	bool runtime;           /* it belongs to the language's runtime, or is only a note */
+	bool wrapper;           /* it passes on blocks from the allocator */
 };
 
 /* Holds the rows made from the call stacks of one process. */
 struct ms_stack_rows {
-	struct ms_signs *signs; /* by node */
+	struct ms_signs *signs; /* signs by node */
 	uint32_t *row_of_node;  /* row of the innermost logical frame; 0 = no site uses it */
 	uint32_t *user_of_node; /* row of the frame that names a site with this innermost node */
 	unsigned __int128 *key_of_node; /* NULL if details of sites are not needed */
@@ -124,7 +124,7 @@ struct ms_fill {
 	struct ms_filling *f;
 	const struct ms_kept_process *p;
 	const struct ms_recording *t; /* p->rec */
-	const struct ms_replay *r;    /* of p->rec */
+	const struct ms_replay *r;    /* replay of p->rec */
 	uint64_t tick_ns;
 	unsigned unknown; /* enum ms_needs that are not met */
 	bool corrected;   /* site figures are corrected after all rows are written */
@@ -132,10 +132,10 @@ struct ms_fill {
 	struct ms_site_sums {
 		uint64_t allocations, bytes; /* sums over its threads */
 		uint64_t soon;               /* blocks freed soon */
-	} * sums;                            /* by site */
+	} * sums;                            /* sums by site */
 	uint32_t *order;                     /* sites in the order of their rows */
 	int64_t *row_of_site;                /* row ids by site index */
-	int64_t *row_of_thread;              /* by thread; 0 = no row */
+	int64_t *row_of_thread;              /* row ids by thread; 0 = no row */
 	int64_t first_snapshot;              /* row of the first point that is not absent */
 };
 

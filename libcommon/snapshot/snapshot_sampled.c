@@ -149,7 +149,7 @@ static int fill_timeline(struct fill *w)
 	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = r->from_tick / r->span_ticks; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &r->spans[i].sampled_last);
-		uint64_t low, high, tick = i * r->span_ticks; /* as in the row */
+		uint64_t low, high, tick = i * r->span_ticks; /* the same time as in the row */
 		tick = tick < r->from_tick ? r->from_tick : tick;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
@@ -186,7 +186,7 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
 	const struct ms_replay *r = w->to->r;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
-	struct ms_live *bytes = ms_live_at(w->to->t, p); /* bytes as in the model */
+	struct ms_live *bytes = ms_live_at(w->to->t, p); /* bytes as estimated in the model */
 	struct ms_insert u = update(w, "snapshot", 1);
 	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;

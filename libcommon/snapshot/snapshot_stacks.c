@@ -35,10 +35,10 @@ struct work {
 	const struct ms_recording *t;
 	struct ms_stack_rows *out;
 	bool *used_frames;
-	struct ms_logical *frames; /* by frame number */
+	struct ms_logical *frames; /* logical frames by frame number */
 	MS_ARRAY(struct ms_location) locations;
-	struct ms_stack_place *places; /* by index in `locations` */
-	struct ms_signs *signs;        /* by place, of that place alone */
+	struct ms_stack_place *places; /* places by index in `locations` */
+	struct ms_signs *signs;        /* signs by place, of that place alone */
 	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: no module */
 	int64_t module_base;
 };

@@ -11,8 +11,8 @@
 
 /* Holds one process's part of the sum. All zero = not begun. */
 struct ms_sum_share {
-	uint64_t live;    /* bytes, at the current time */
-	uint64_t at_peak; /* bytes, at the peak of the sum; valid after ms_sum_settle */
+	uint64_t live;    /* live bytes at the current time */
+	uint64_t at_peak; /* live bytes at the peak of the sum; valid after ms_sum_settle */
 	uint64_t peaks;   /* value of ms_sum.peaks that at_peak is for */
 	bool in;
 };
@@ -22,8 +22,8 @@ struct ms_sum_share {
 struct ms_sum {
 	uint64_t live, peak, peak_ns; /* peak_ns: first time of the peak */
 	uint64_t peaks;               /* how often it exceeded all earlier values */
-	uint64_t processes;           /* at the current time */
-	uint64_t width_ns;            /* of a bucket */
+	uint64_t processes;           /* number of processes at the current time */
+	uint64_t width_ns;            /* width of a bucket, ns */
 	size_t buckets;
 	struct {
 		uint64_t most, last, processes, processes_last;

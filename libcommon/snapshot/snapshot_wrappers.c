@@ -48,10 +48,10 @@ static const struct terms {
 
 /* Describes the sites of one line of a function. */
 struct line {
-	uint32_t place, caller; /* of the first site */
+	uint32_t place, caller; /* place and caller of the first site */
 	bool several;           /* other sites have other callers */
 	size_t sites;
-	uint64_t least, most; /* sizes */
+	uint64_t least, most; /* smallest and largest size, bytes */
 };
 
 /* Describes a function that is the innermost one of the user's code in some stack. Without a
@@ -64,7 +64,7 @@ struct function {
 	bool outside;  /* a site's caller is no wrapper */
 	size_t sites;
 	uint32_t callers[MANY]; /* places of different callers */
-	uint64_t sizes[MANY];   /* different sizes */
+	uint64_t sizes[MANY];   /* sizes, all different */
 	struct line lines[LINES + 1];
 	unsigned caller_count, size_count, line_count;
 };
@@ -76,7 +76,7 @@ struct finder {
 	MS_ARRAY(struct function) functions;
 	struct ms_lookup by_name;
 	uint32_t *number; /* function of each place, from 1; 0 = not looked up */
-	size_t *sites;    /* by module */
+	size_t *sites;    /* number of sites by module */
 };
 
 static bool same_function(const struct ms_stack_place *a, const struct ms_stack_place *b)

@@ -12,8 +12,8 @@
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
 #define SETTLED_NS UINT64_C(1000000)
-#define RESTARTED (UINT64_C(1) << 20) /* stamps; processors differ by far less */
-#define MEASURED_NS UINT64_C(400000)  /* each end is exact to 20 ns: error of one in 10,000 */
+#define RESTARTED (UINT64_C(1) << 20) /* stamps; processors differ by far less than this */
+#define MEASURED_NS UINT64_C(400000)  /* measuring time; its ends are exact to 20 ns each */
 
 uint64_t clock_mono(void)
 {

@@ -30,8 +30,8 @@ struct clock {
 	const uint32_t *blind;    /* guest's flag: not 0 = TSC no longer used; NULL = no flag */
 	uint64_t counted;         /* first counted stamp; earlier stamps are of the TSC */
 	uint64_t changed_ns; /* when the guest's change to counted stamps was seen; 0 = no change */
-	uint64_t start_mono; /* ns */
-	uint64_t start_wall; /* ns */
+	uint64_t start_mono; /* start time on CLOCK_MONOTONIC, ns */
+	uint64_t start_wall; /* start time on CLOCK_REALTIME, ns */
 	struct clock_pair {
 		uint64_t stamp, ns; /* ns since start_mono */
 	} pairs[CLOCK_PAIRS];

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 struct elffile_malloc {
-	bool table;    /* the file has a full symbol table, not only a dynamic one */
-	bool malloc;   /* malloc is defined in it; a program may never call free */
-	bool defined;  /* malloc and free are defined in it */
-	bool exported; /* malloc and free are in its dynamic symbol table */
+	bool table;    /* it has a full symbol table, not only a dynamic one */
+	bool malloc;   /* it defines malloc, perhaps without free */
+	bool defined;  /* it defines malloc and free */
+	bool exported; /* its dynamic symbol table has malloc and free */
 	bool wanted;   /* it imports malloc */
 	bool checked;  /* its allocator is a sanitizer's */
 };

@@ -19,7 +19,7 @@ struct elfmap {
 struct elfmap_table {
 	const Elf64_Sym *symbols;
 	size_t count;
-	const char *strings; /* ends with a NUL */
+	const char *strings; /* names; the last byte is a NUL */
 	uint64_t bytes;
 	bool dynamic; /* it is the dynamic symbol table */
 };

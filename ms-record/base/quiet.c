@@ -24,7 +24,7 @@
 #define QUIET_SIGNAL (SIGRTMAX - 3)
 
 static struct quiet {
-	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	uint64_t until_ns; /* end of the wait on CLOCK_MONOTONIC, ns */
 	uint32_t on;
 } * shared;
 static pid_t recorder;

@@ -36,7 +36,7 @@
 #include "libcommon/proc/proc.h"
 
 #define STACK 16384u
-#define SPINS 200 /* checks before the calling thread sleeps */
+#define SPINS 200 /* polls of the word before the calling thread sleeps */
 #define STEP_NS UINT64_C(20000000)
 #define STARVED_NS UINT64_C(5000000000) /* longest wait for a reader without a processor */
 #define KILLED_NS UINT64_C(100000000)
@@ -45,8 +45,8 @@
 enum { IDLE, ASKED, DONE };
 
 struct reader {
-	uint32_t word; /* atomic; a futex */
-	pid_t pid, of; /* the reader's pid; that of the process that made it */
+	uint32_t word; /* IDLE, ASKED or DONE; atomic, a futex */
+	pid_t pid, of; /* the reader's pid; the pid of the process that made it */
 	long number, result;
 	uint64_t args[6];
 	struct iovec here, there;
@@ -55,9 +55,9 @@ struct reader {
 };
 
 static __thread struct {
-	struct reader *reader; /* NULL = none */
-	pid_t waits;           /* process whose memory timed out */
-	uint64_t until_ns;     /* time until which it is not read */
+	struct reader *reader; /* NULL = no reader */
+	pid_t waits;           /* process whose memory could not be read in time */
+	uint64_t until_ns;     /* end of the time in which it is not read */
 } own;
 
 /* ---- the reader ---- */
@@ -91,7 +91,7 @@ static void end_reader(struct reader *r)
 	uint64_t until = clock_mono() + KILLED_NS;
 	pid_t gone = 0;
 	if (r->of != getpid())
-		return; /* the reader and its memory belong to our parent, before a fork */
+		return; /* forked since: the reader and its memory are our parent's */
 	kill(r->pid, SIGKILL);
 	while (!(gone = waitpid(r->pid, NULL, __WALL | WNOHANG)) && clock_mono() < until)
 		usleep(200);

@@ -45,5 +45,5 @@ void wake_event(int event)
 {
 	uint64_t one = 1;
 	if (write(event, &one, sizeof one) < 0)
-		return; /* it is set already */
+		return; /* the eventfd is full, and therefore set */
 }

@@ -18,7 +18,7 @@ struct control_options;
 struct doctor {
 	const struct control_options *opt;
 	const char *root; /* "/proc", or --proc-root */
-	bool made;        /* --proc-root is given, so it is not this machine's /proc */
+	bool made;        /* --proc-root is given: not this machine's /proc */
 	FILE *to;
 	unsigned notes, noes;
 };

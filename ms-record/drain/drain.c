@@ -50,8 +50,8 @@
 #define LONG_AFTER 20u /* rounds without records */
 #define DEEP_NS 400000000
 #define DEEP_AFTER (LONG_AFTER + 4u)
-#define ROUND_MOST (32 * RING_PART) /* bytes of a session; then the others' turn */
-#define MANY_BYTES 4096u            /* in a round; above this the next round follows soon */
+#define ROUND_MOST (32 * RING_PART) /* most bytes of one session in a round */
+#define MANY_BYTES 4096u            /* bytes in a round; above this the next round follows soon */
 #define TRICKLE 1024u /* bytes read after a long sleep that do not make the next sleep shorter */
 #define BATCH_NS UINT64_C(100000000)
 #define BATCH_SAMPLED_NS UINT64_C(500000000) /* few bytes, but each batch costs the same work */
@@ -107,7 +107,7 @@ static uint64_t round_events(struct session *s)
 	__atomic_store_n(&s->mem->ticks, cpu_counter(), __ATOMIC_RELAXED);
 	session_update_modules(s);
 	if (ranges_look(&s->ranges))
-		s->modules.maps_old = true; /* what the guest met is of interest there, too */
+		s->modules.maps_old = true; /* the guest may have met unknown mappings */
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);

@@ -33,7 +33,7 @@ struct drain {
 	struct writer *writer;              /* receives the sessions' batches */
 	int event;                          /* eventfd, written when a request is done */
 	struct drain_sessions sessions;     /* used by the thread only */
-	struct drain_sessions children;     /* of forked children; under lock */
+	struct drain_sessions children;     /* sessions of forked children; under lock */
 	int child_event;                    /* eventfd, written when `children` grows */
 	MS_ARRAY(struct pool *) pools;      /* used by the thread; changed under lock */
 	struct wake wake;                   /* wakes the thread after a change */

@@ -22,12 +22,12 @@ struct drain_request {
 	enum drain_request_kind kind;
 	char name[256];
 	/* Results, valid once `done` is set. The figures are totals of the running images. */
-	uint64_t ticket; /* writer's ticket for the last batch passed on */
+	uint64_t ticket; /* ticket of the last batch passed to the writing thread */
 	struct figures {
 		uint64_t images, events, allocations, live_bytes, live_blocks, peak_bytes, lost;
 		uint64_t paused_ns, paused_allocations;
 	} figures;
-	int done; /* atomic */
+	int done; /* atomic: 1 = the request is completed */
 };
 
 /* Sends a request and wakes the thread. `r` is borrowed until r->done is set, which

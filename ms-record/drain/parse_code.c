@@ -13,9 +13,9 @@
 enum { PARTS = 3 };
 
 struct reader_codes {
-	uint32_t number[MG_CODE_SLOTS]; /* of the code object in each slot; 0 = none */
+	uint32_t number[MG_CODE_SLOTS]; /* the code object in each slot; 0 = none */
 	/* The code object being assembled. */
-	uint32_t slot, next; /* next: next part expected */
+	uint32_t slot, next; /* next: the part expected next */
 	struct interpreter_code code;
 	uint8_t *bytes[PARTS];
 	size_t room[PARTS];

@@ -16,7 +16,7 @@ struct record {
 	const uint64_t *w;
 	uint8_t kind, flags;
 	uint32_t count, keep;
-	uint64_t stamp; /* for kinds that have one */
+	uint64_t stamp; /* if its kind has a stamp */
 	uint64_t left;  /* bytes of the ring from this record on */
 };
 

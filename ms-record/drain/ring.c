@@ -22,20 +22,20 @@
 
 #define SAMPLED_LEAST (256u << 10) /* bytes; while sampling, a smaller lap grows early */
 #define FREE_AHEAD 24u
-#define FREE_AHEAD_ATTACHED 96u  /* its threads cannot wait for a ring */
-#define FREE_AHEAD_FILTERED 256u /* a thread that waits for a ring uses our processor */
-#define FREE_AT_FIRST 6u         /* most programs have one thread; a ring for each signal handler */
+#define FREE_AHEAD_ATTACHED 96u        /* more, as its threads cannot wait for a ring */
+#define FREE_AHEAD_FILTERED 256u       /* most, as waiting threads take our processor */
+#define FREE_AT_FIRST 6u               /* for one thread, and a ring for each signal handler */
 #define LOOKS_NS UINT64_C(1000000)     /* longest run of ring_return, ns */
 #define LOOKS_SHARE 8u                 /* pause after ring_return, in multiples of its run time */
-#define PENDING_NS UINT64_C(500000000) /* R5: longest delay by a pending stamp */
+#define PENDING_NS UINT64_C(500000000) /* longest delay by a pending stamp (layout.h, R5) */
 #define PENDING_LOOK_NS UINT64_C(50000000)
 /* Limit of the parsed events that wait for a slow thread's pending stamp; beyond it the rings
  * fill up instead. */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
-#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* limit for a thread that has no processor */
+#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* limit of the same for a thread that has no processor */
 #define AHEAD_MOST 32768u /* parsed items of a ring while another ring is read in parts */
 #define QUIET_NS UINT64_C(5000000)
-#define ITEMS_KEPT ((size_t)1 << 14) /* per ring, 800 KB */
+#define ITEMS_KEPT ((size_t)1 << 14) /* items of memory kept per ring, 800 KB */
 
 void ring_free(struct reader *r)
 {
@@ -142,7 +142,7 @@ static void clear(struct mg_ring *g, uint32_t allowed)
 	__atomic_store_n(&g->tail, 0, __ATOMIC_RELEASE);
 }
 
-/* Marks a ring whose thread has ended as free (R9). */
+/* Marks a ring whose thread has ended as free (R9 in guest/layout.h). */
 static void set_free(struct session *s, uint32_t i)
 {
 	struct mg_ring *g = &s->rings.shared[i];
@@ -180,7 +180,7 @@ void ring_take_over(struct session *s, bool proc)
 	}
 }
 
-/* Tells whether a ring holds records of this recording (R8). */
+/* Tells whether a ring holds records of this recording (R8 in guest/layout.h). */
 static bool is_of_now(const struct session *s, const struct reader *r)
 {
 	return __atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
@@ -315,7 +315,7 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
  * nor we get a processor for seconds, and its later records would be out of order. */
 static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
-	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* one check is not enough */
+	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* no check alone decides */
 	uint64_t since = now_ns - r->pending_ns;
 	bool known = r->thread != UINT32_MAX;
 	r->pending_ns = now_ns;
@@ -328,8 +328,8 @@ static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns
 		r->pending_held_ns += since < most ? since : most;
 }
 
-/* Tells whether a pending stamp delays the merge: for a limited time (R5), and not if its thread
- * died inside the hook. */
+/* Tells whether a pending stamp delays the merge: for a limited time (R5 in guest/layout.h), and
+ * not if its thread died inside the hook. */
 static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
 	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
@@ -473,7 +473,7 @@ static void shrink(struct session *s, const struct reader *r, uint32_t i)
 	give_budget(s, r->allowed - first);
 }
 
-/* Prepares a ring for another thread (R9). */
+/* Prepares a ring for another thread (R9 in guest/layout.h). */
 static void give_back(struct session *s, struct reader *r)
 {
 	uint32_t i = (uint32_t)(r - s->rings.readers);

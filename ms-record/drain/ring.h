@@ -31,7 +31,7 @@ void ring_free(struct reader *r);
 void ring_adopt(struct session *s, uint32_t n);
 /* Takes over and empties the rings of a standby process's previous recording. `proc`: the
  * session's process is known, so rings of ended threads can be found and freed. Call it before
- * the session is woken (R8). */
+ * the session is woken (R8 in guest/layout.h). */
 void ring_take_over(struct session *s, bool proc);
 
 /* Reads records from the reader's position, `bytes` bytes long, until `most` bytes or all are

@@ -24,9 +24,9 @@ struct control_options;
  * in control_options. */
 struct poll_options {
 	bool on, quiet;
-	pid_t pid;         /* of -p; 0 = run a command */
-	const char *csv;   /* file, "-" = standard output; NULL = no CSV */
-	uint64_t max_heap; /* bytes; 0 = no limit */
+	pid_t pid;         /* process of -p; 0 = run a command */
+	const char *csv;   /* CSV file, "-" = standard output; NULL = no CSV */
+	uint64_t max_heap; /* limit of the heap in bytes; 0 = no limit */
 	double warn_rate;  /* bytes a second; slower growth gives no warning */
 	double max_growth; /* bytes a second, also of recordings: faster is a finding; < 0 = none */
 	const char *metrics; /* file of --poll=openmetrics; NULL = none */
@@ -42,7 +42,7 @@ struct poll_series {
 	struct poll_point *v;
 	size_t n, cap;
 	uint64_t every, skip; /* one sample in every + 1 is kept; skip: samples since that one */
-	uint64_t samples;     /* all samples, kept or not */
+	uint64_t samples;     /* number of samples, kept or not */
 	struct poll_point first, last, peak; /* peak: each figure's largest */
 };
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
@@ -59,9 +59,9 @@ struct poll {
 	struct ms_proc_peak peak_rss;
 	uint64_t start_mono, start_wall, duration_ns;
 	enum poll_end end;
-	int status;            /* of a command that ended, as waitpid has it; -1 = unknown */
-	int pid_out;           /* of the process */
-	int signals;           /* descriptor of signals */
+	int status;            /* status of an ended command, as waitpid has it; -1 = unknown */
+	int pid_out;           /* pid of the process */
+	int signals;           /* signalfd */
 	sigset_t mask;         /* signal mask that we inherited */
 	uint64_t forwarded_ns; /* when a signal was last forwarded to the command; 0 = never */
 	bool over;             /* the polling has ended */
@@ -70,7 +70,7 @@ struct poll {
 	FILE *csv;             /* NULL = no CSV */
 	int csv_errno;         /* why it could not be written; 0 = no error */
 	bool table;            /* show the live table */
-	uint64_t table_ns;     /* earliest time of the table's next line */
+	uint64_t table_ns;     /* earliest time of the table's next line, ns */
 	uint64_t metrics_ns;   /* earliest time of the next write of the metrics file */
 	struct ms_proc_sample metrics_last;
 	struct ms_err metrics_err; /* error of the last write of that file; empty = none */

@@ -53,7 +53,7 @@ struct batch {
 	void (*on_live)(void *arg, struct live_list *l);
 	void *on_live_arg;
 	uint64_t first_ns, last_ns;
-	struct stats stats; /* of the image, up to the last of these events */
+	struct stats stats; /* counts of the image up to the last of these events */
 	bool ends;          /* the events end their block */
 	bool close;         /* the last batch of its trace */
 };

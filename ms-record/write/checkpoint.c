@@ -37,7 +37,7 @@ struct live_list {
 	uint64_t bits[WORDS]; /* bit set of the live slots */
 	uint64_t base;
 	bool addresses; /* keep addresses of old blocks */
-	bool usable;    /* an old block has a usable size, so these are recorded */
+	bool usable;    /* usable sizes are recorded: an old block has one */
 	struct packed_list old;
 	MS_ARRAY(uint64_t) gone; /* numbers of freed old blocks, not removed yet */
 	uint64_t blocks;
@@ -125,7 +125,7 @@ static void settle(struct live_list *l)
 		return;
 	uint64_t *spare = ms_xrealloc(NULL, n, sizeof *spare);
 	size_t were = packed_remove(&l->old, sorted(l->gone.v, spare, n), n);
-	l->blocks += n - were; /* those not found were not live */
+	l->blocks += n - were; /* numbers not found were not live */
 	free(spare);
 	l->gone.n = 0;
 }

@@ -21,7 +21,7 @@ struct live_list;
 struct checkpoints {
 	struct live_list *live;  /* NULL before the first event */
 	uint64_t events, bytes;  /* since the last checkpoint; file size after it */
-	uint64_t bytes_per_1000; /* size of the last checkpoint per 1000 blocks */
+	uint64_t bytes_per_1000; /* bytes of the last checkpoint, per 1000 blocks */
 	uint64_t position,
 		position_ns; /* `live` is the state before this event; time of the event before */
 };

@@ -151,7 +151,7 @@ bool packed_next(struct packed_cursor *c)
 struct removal {
 	struct packed_list *to;
 	const uint64_t *numbers, *end;
-	uint64_t number;               /* of the previous block */
+	uint64_t number;               /* number of the previous block */
 	uint64_t steps, tick, address; /* sums over the blocks removed since the last kept one */
 	bool gap;                      /* blocks were removed since the last kept one */
 	uint8_t bytes[2][256];         /* by either byte of `lengths`: bytes of its columns */

@@ -23,7 +23,7 @@ struct packed_part;
 
 struct packed_list {
 	struct packed_part *first, *last;
-	uint64_t number, tick, address; /* of the last block */
+	uint64_t number, tick, address; /* values of the last block */
 	size_t blocks;
 	uint64_t bytes; /* sum of the blocks' sizes */
 };

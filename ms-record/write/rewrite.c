@@ -198,7 +198,7 @@ void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_cou
 struct target {
 	int fd;
 	const struct output *o;  /* the output whose file it replaces */
-	char name[NAME_MAX + 1]; /* of the new file, if it has one; "" = none yet */
+	char name[NAME_MAX + 1]; /* temporary name of the new file; "" = none yet */
 	struct ms_trace_writer *trace;
 	uint64_t ns[2];
 };
@@ -372,7 +372,7 @@ out:
 
 struct later {
 	struct target target;
-	uint64_t event, ns; /* number of its first event; time of the event before */
+	uint64_t event, ns; /* number of its first event; time of the event before, ns */
 	bool failed;        /* a block of it could not be written */
 };
 

@@ -26,9 +26,9 @@
 #define QUEUE_WAKE (4 * BATCH_EVENTS) /* events that wake the thread; a block's end does too */
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
-#define GIVE_UP_NS 50000000 /* between calls of give_up */
+#define GIVE_UP_NS 50000000 /* ns between calls of give_up */
 #define TRIM_NS 200000000
-#define SPARE_MAX BLOCK_EVENTS /* events that fit the kept empty batches */
+#define SPARE_MAX BLOCK_EVENTS /* most room, in events, of empty batches that are kept */
 
 /* Frees all resources for writing an output. */
 static void close_output(struct output *o)
