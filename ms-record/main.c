@@ -146,9 +146,9 @@ int main(int argc, char **argv)
 	struct options o;
 	struct ms_err err = {0};
 	ms_out_of_memory_status = STATUS_OWN_FAILURE;
-	/* Returns large blocks that are needed for a moment, such as a checkpoint's, to the
-	 * kernel at once: without a fixed threshold, malloc would keep them from the second time
-	 * on. */
+	/* Large memory that is needed for a moment only, such as a checkpoint's, is returned to
+	 * the kernel each time; without a fixed threshold, malloc would keep it from the second
+	 * time on. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	ms_mapped_files_survive();
 	/* While SIGCHLD is ignored, the exit status of a child cannot be read. */

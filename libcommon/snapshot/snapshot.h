@@ -23,8 +23,8 @@ struct ms_wrappers;
 #define MS_SNAPSHOT_APPLICATION_ID 0x4d53636f /* "MSco" */
 #define MS_SNAPSHOT_VERSION 2
 
-/* How to read a trace: from a checkpoint if that saves enough time, always from its start, or
- * from a checkpoint whenever possible. */
+/* Lists the ways to read a trace: from a checkpoint if that saves enough time, always from its
+ * start, or from a checkpoint whenever possible. */
 enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
 
 /* Receives the rows of module, frame, stack, site, site_stat, site_verdict and lost_with instead
@@ -49,8 +49,8 @@ struct ms_build_options {
 	size_t usual_points;
 	const char *from, *to; /* --from, --to: POINT, or NULL */
 	uint64_t every_ns;     /* --every; 0 = not given */
-	/* number of further points, up to three times as many, spread evenly over the run of a
-	 * single trace whose length is known beforehand */
+	/* number of points to add, or up to three times as many, spread evenly over the run of a
+	 * single trace whose length is known in advance */
 	unsigned spread;
 	enum ms_read read;
 	bool no_symbols;

@@ -31,9 +31,9 @@ static void put_grown(struct ms_insert *in, int64_t process, int64_t site, const
 		   rounded("teardown_ns", t->teardown > 0, t->teardown * 1e9));
 }
 
-/* Widens the interval of the slope of a sampled recording, which ignores that all samples of a
- * block have the same error while the block lives: the rise of n samples has an error of the
- * root of n. */
+/* Widens the interval of the slope for a sampled recording. All samples of a block have the same
+ * error while the block lives, which the interval ignores: a rise of n samples has an error of
+ * n's root. */
 static struct ms_trend widened(struct ms_trend t, double mean)
 {
 	double seconds = t.to - t.from;

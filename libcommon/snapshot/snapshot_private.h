@@ -160,7 +160,8 @@ int ms_fill_stacks(struct ms_fill *w);
 void ms_find_wrappers(const struct ms_recording *t, const struct ms_logical *frames,
 		      struct ms_stack_place *places, size_t n);
 /* Returns the key of each of the `n` places; the caller frees the array. A stack's key begins as
- * MS_KEY_BASIS and takes up each frame by ms_key_with. In snapshot_keys.c. */
+ * MS_KEY_BASIS and is extended by each frame with ms_key_with, outermost first. In
+ * snapshot_keys.c. */
 #define MS_KEY_BASIS                                                                               \
 	((unsigned __int128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d))
 unsigned __int128 *ms_place_keys(const struct ms_recording *t, const struct ms_stack_place *places,

@@ -20,8 +20,8 @@
 /* Reads `bytes` bytes of the process that the thread `pid` belongs to; if that is not permitted
  * by pid, reads them from `mem`, its /proc/PID/mem, unless `mem` is -1. Returns false with errno
  * set if not all can be read. ETIMEDOUT: the read took too long, and for some seconds reads of
- * that process by this thread fail at once, because they would, too. The calling thread's
- * resources are freed when it ends. */
+ * that process by this thread fail at once, because they would time out, too. The calling
+ * thread's resources are freed when it ends. */
 bool timed_read(pid_t pid, int mem, uint64_t address, void *to, size_t bytes);
 /* Tells whether reads of this process by this thread fail at once after a timeout. */
 bool timed_waits(pid_t pid);

@@ -302,8 +302,8 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 		return 0;
 	r->tail += (uint64_t)read;
 	__atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_SEQ_CST);
-	/* A thread with more left in its ring would soon wait again, so it is not woken yet; but
-	 * the merge waits for a thread with a pending stamp. */
+	/* With more than half a lap left to read, the thread would soon wait again, so it is not
+	 * woken yet; with a pending stamp it is, because the merge waits for it. */
 	if (r->pending || head - r->tail <= r->allowed / 2)
 		wake_writer(r->ring);
 	raise_size(s, r, bytes);
@@ -378,8 +378,8 @@ static uint64_t backlog(const struct session *s)
 }
 
 /* Tells whether to leave a ring unread: enough of it is parsed, and its last item is later than
- * the merge. Never true for the ring that the others wait for. Otherwise items would pile up
- * while another ring is read in parts. */
+ * the merge. Never true for the ring that the others wait for. Without this, items would pile up
+ * here while another ring is read in parts. */
 static bool is_ahead(const struct session *s, const struct reader *r, bool full)
 {
 	size_t n = r->count - r->first;

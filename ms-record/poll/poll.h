@@ -47,7 +47,7 @@ struct poll_series {
 };
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
 
-/* How the polling ended. */
+/* Lists the ways in which polling ends. */
 enum poll_end { POLL_ENDED, POLL_STOPPED, POLL_MAX_HEAP };
 
 struct poll {
