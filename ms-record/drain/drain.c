@@ -418,7 +418,7 @@ static uint64_t round_all(struct drain *d)
 		struct session *s = d->sessions.v[i];
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
 		if (!s->settled && !forks_settle(s)) {
-			i++; /* waits for its parent's session */
+			i++; /* waits for its parent's session to be settled */
 		} else if (over && scan_over(s)) {
 			i++; /* the scan's results belong in the trace */
 		} else if (over) {

@@ -21,7 +21,7 @@ struct drained {
 	 * that ring is useless, however full it is. */
 	bool left;
 	struct remote *remote;
-	uint64_t flushed_ns, looked_ns;      /* looked: time of the last check for losses */
+	uint64_t flushed_ns, looked_ns;      /* looked: last check of threads and losses */
 	const struct drain_request *request; /* still to be performed, at request_stamp */
 	uint64_t request_stamp;
 };

@@ -22,8 +22,8 @@
 
 #define SAMPLED_LEAST (256u << 10) /* bytes; while sampling, a smaller lap grows early */
 #define FREE_AHEAD 24u
-#define FREE_AHEAD_ATTACHED 96u        /* more, as its threads cannot wait for a ring */
-#define FREE_AHEAD_FILTERED 256u       /* most, as waiting threads take our processor */
+#define FREE_AHEAD_ATTACHED 96u        /* more: attached threads cannot wait for a ring */
+#define FREE_AHEAD_FILTERED 256u       /* most: waiting threads take our processor */
 #define FREE_AT_FIRST 6u               /* for one thread, and a ring for each signal handler */
 #define LOOKS_NS UINT64_C(1000000)     /* longest run of ring_return, ns */
 #define LOOKS_SHARE 8u                 /* pause after ring_return, in multiples of its run time */
