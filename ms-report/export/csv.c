@@ -74,7 +74,8 @@ static void end_row(struct model *m, struct out *o, const uint64_t *v, const str
 	out_str(o, "\r\n");
 }
 
-/* Is there a column of verdicts? Where nothing was judged an empty one would look like an answer. */
+/* Tells whether the table has a column of verdicts. An empty column would look like a result if
+ * nothing was judged. */
 static bool tells_verdicts(const struct model *m)
 {
 	for (size_t i = 0; i < m->processes.n; i++)
@@ -143,7 +144,7 @@ static void put_titles(struct model *m, struct out *o)
 	out_str(o, "\r\n");
 }
 
-/* Writes what the totals have beyond what filters hide and the sites, which add up to `sum` and
+/* Writes what the totals contain beyond the hidden figures and the sites, whose sums are `sum` and
  * `leak`. */
 static void put_other(struct model *m, struct out *o, const uint64_t *sum, struct live leak)
 {
@@ -171,8 +172,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 		put_row(m, o, only, v, NULL, only->est, only->leak);
 		return;
 	}
-	/* a site whose figure is 0 is a row all the same: everything that was recorded is in here
-	 */
+	/* a site whose figure is 0 gets a row too: the table lists everything that was recorded */
 	struct list l = list_all(m, metric);
 	uint64_t more[FIGURES] = {0}, sum[FIGURES] = {0};
 	struct estimates rest = {0};
@@ -235,7 +235,8 @@ void csv_table(struct model *m, struct out *o, const struct table *t)
 			out_printf(o, ",%s_low,%s_high", t->columns[c].name, t->columns[c].name);
 	out_str(o, "\r\n");
 	for (size_t i = 0; i < t->n; i++) {
-		if (t->rows[i].kind == ROW_TOTAL) /* would count twice in a sum */
+		if (t->rows[i].kind == ROW_TOTAL) /* a row of totals would be counted twice in a
+						     sum */
 			continue;
 		gap = "";
 		for (size_t c = 0; c < t->column_count; c++) {

@@ -57,7 +57,7 @@ static void put_side(struct model *m, struct ms_json *j, bool old)
 	ms_json_format(j, "]}");
 }
 
-/* "new_live_bytes" and so on: sums over the sites of a kind. */
+/* Writes "new_live_bytes" and so on: sums over all sites of each kind. */
 static void put_kinds(struct model *m, struct ms_json *j)
 {
 	static const enum diff_kind kinds[] = {DIFF_NEW, DIFF_GONE, DIFF_GROWN, DIFF_SHRUNK,
@@ -121,7 +121,7 @@ static void put_figures(struct model *m, struct ms_json *j, const struct diff_ro
 	ms_json_close(j, '}');
 }
 
-/* "live_bytes,peak_bytes" as an array. */
+/* Writes a list such as "live_bytes,peak_bytes" as an array. */
 static void put_names(struct model *m, struct ms_json *j, const char *key, const char *names)
 {
 	ms_json_open(j, key, '[');
@@ -204,7 +204,7 @@ static void csv_row(struct model *m, struct out *o, const struct diff_row *x)
 	out_str(o, "\r\n");
 }
 
-/* Rows that are not listed, or were hidden, as one: their changes only. */
+/* Writes one row with the summed changes of the rows that are not listed or were hidden. */
 static void csv_rest(struct out *o, const int64_t *delta, const char *what)
 {
 	static const int64_t none[DIFF_FIGURES] = {DELTA_UNKNOWN, DELTA_UNKNOWN, DELTA_UNKNOWN,

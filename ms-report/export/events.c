@@ -24,20 +24,22 @@
 #define TIME "%4" PRIu64 ".%09" PRIu64
 #define SECONDS(ns) (ns) / 1000000000, (ns) % 1000000000
 
-/* Symbols stand behind all events in a trace, so that it is read twice: `known` to its end first. */
+/* Holds the state of writing events. A trace has its symbols after all events, so it is read twice:
+ * first to its end into `known`. */
 struct events {
 	struct memscope_trace *trace, *known;
 	const struct events_options *opt;
 	struct out *o;
-	struct memscope_frame *frames; /* of the stack that was asked for last */
+	struct memscope_frame *frames; /* frames of the stack requested last */
 	size_t frame_room;
-	bool *told; /* JSON: stacks whose frames were written */
+	bool *told; /* JSON: stacks whose frames were already written */
 	size_t told_room;
-	struct table_of_bytes told_frames; /* JSON of each frame that was written; its number */
-	struct out text;                   /* of a frame */
-	uint64_t *numbers;                 /* of the frames of a stack */
+	struct table_of_bytes told_frames; /* numbers of the frames already written, by their
+					      JSON */
+	struct out text;                   /* text of one frame */
+	uint64_t *numbers;                 /* numbers of the frames of one stack */
 	size_t number_room;
-	size_t marks; /* written */
+	size_t marks; /* number of marks already written */
 	struct ms_arena names;
 };
 
@@ -48,7 +50,8 @@ static const char *const kind_names[] = {
 	[MEMSCOPE_UNMAP] = "unmap",
 };
 
-/* A trace that grows may have stacks now that it had not when it was read the first time. */
+/* Reads the frames of a stack into e->frames and returns their number. A growing trace may have
+ * gained stacks since the first reading. */
 static size_t stack_frames(struct events *e, uint32_t stack)
 {
 	bool named = memscope_trace_stack(e->known, stack, NULL, 0) != 0;
@@ -89,7 +92,7 @@ static bool is_runtime(const struct memscope_frame *f)
 	return ms_is_runtime(f->module, f->function, f->file);
 }
 
-/* Frames of the user's own code, if there are any in it. */
+/* Writes the frames of a stack: those of user code, if there are any. */
 static void put_stack(struct events *e, const char *before, uint32_t stack)
 {
 	size_t n = stack ? stack_frames(e, stack) : 0, own = 0, shown = 0;
@@ -144,7 +147,7 @@ static void put_json_frame(struct ms_json *j, const struct memscope_frame *f)
 	ms_json_close(j, '}');
 }
 
-/* The number of a frame, of which a line tells before it is used the first time. */
+/* Returns the number of a frame. Writes a line that defines the number before its first use. */
 static uint64_t frame_number(struct events *e, const struct memscope_frame *f)
 {
 	struct ms_json j = out_json(&e->text), line = out_json(e->o);
@@ -218,7 +221,7 @@ static void put_object(struct events *e, const struct memscope_event *ev)
 
 /* ---- all of them ---- */
 
-/* Those before a time. */
+/* Writes the marks set before a time. */
 static void put_marks(struct events *e, uint64_t until_ns)
 {
 	uint64_t time_ns;

@@ -228,7 +228,7 @@ static void make_rows(struct model *m, struct export *x)
 		other->v[f] = x->known[f] ? figure_sub(total[f], sum[f]) : 0;
 }
 
-/* Returns by how much the total is more than the rows; 0 where that is not known. */
+/* Returns the difference between the total and the sum of the rows; 0 if the total is not known. */
 static uint64_t rest_of(const struct diff *d, const char *total, uint64_t sum)
 {
 	const struct diff_total *t = diff_total(d, total);
@@ -294,7 +294,7 @@ const char *export_joined(struct export *x, const char *first, size_t from)
 	return first;
 }
 
-/* Fills in what a format needs; all of it is in the model's arena. */
+/* Prepares the data that a format needs, in the model's arena. */
 static void prepare(struct export *x)
 {
 	struct model *m = x->m;
@@ -361,7 +361,7 @@ void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live)
 	struct model *m = x->m;
 	uint64_t sum = 0;
 	memset(live, 0, x->n * sizeof *live);
-	/* site 0: what filters took away */
+	/* site 0: blocks hidden by filters */
 	sqlite3_stmt *st =
 		model_ask(m,
 			  "SELECT site, live_bytes FROM site_stat WHERE snapshot = %lld"

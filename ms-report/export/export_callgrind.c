@@ -10,35 +10,35 @@
 
 #include <stdlib.h>
 
-/* Names of the figures, as in export_order. */
+/* Names the figures in the order of export_order. */
 static const char *const events[EXPORT_FIGURES] = {"curB", "curBk", "peakB", "peakBk",
 						   "totB", "totBk", "tmpBk"};
 
-/* A line of a function: its own costs, or those of the calls from there to another. */
+/* Describes a cost line of a function: its own costs, or those of its calls to another function. */
 struct arc {
-	uint32_t from, to, line; /* functions; to == NONE: its own */
+	uint32_t from, to, line; /* numbers of functions; to == NONE: own costs */
 };
 struct cost {
 	uint64_t v[EXPORT_FIGURES];
-	uint32_t next; /* of the same function, or NONE */
+	uint32_t next; /* next arc of the same function, or NONE */
 };
 
-/* Texts that are written with their number, then by it. */
+/* Lists the kinds of names that are written in full once, and as a number afterwards. */
 enum { MODULES, FILES, NAMES, KINDS };
 
 struct function {
-	uint32_t text[KINDS]; /* numbers */
+	uint32_t text[KINDS]; /* number of each name, by kind */
 };
 
-/* The texts of x->texts are structs function. */
+/* Holds the state of the format. Each text in x->texts is a struct function. */
 struct callgrind {
 	struct export *x;
 	struct out *o;
 	struct table_of_bytes texts[KINDS], arcs;
-	MS_ARRAY(struct cost) costs; /* by arc */
-	uint32_t *seen;              /* by function: the last row + 1 that has it */
+	MS_ARRAY(struct cost) costs; /* costs by arc */
+	uint32_t *seen;              /* by function: last row + 1 that contains it */
 	size_t seen_count;
-	bool *told[KINDS]; /* which texts were written */
+	bool *told[KINDS]; /* names already written, by kind */
 };
 
 /* ---- numbers ---- */
@@ -65,7 +65,7 @@ static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t l
 		c->costs.v[i].v[f] = figure_add(c->costs.v[i].v[f], v[f]);
 }
 
-/* Has this row been in the function? It has now. */
+/* Tells whether the row already contained the function, and notes that it does. */
 static bool visited(struct callgrind *c, uint32_t function, uint32_t row)
 {
 	c->seen = ms_xgrow(c->seen, &c->seen_count, (size_t)function + 1, sizeof *c->seen);
@@ -89,7 +89,7 @@ static void add_row(struct callgrind *c, const struct export_row *r)
 
 /* ---- writing ---- */
 
-/* Writes the names of a function, each as "fn=(3) name" at first, "fn=(3)" from then on. */
+/* Writes the names of a function: "fn=(3) name" at first use, then "fn=(3)". */
 static void put_names(struct callgrind *c, const char *const keys[KINDS], uint32_t function)
 {
 	struct function f;
@@ -124,7 +124,7 @@ static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 	static const char *const keys[KINDS] = {"cob", "cfi", "cfn"};
 	if (a->to != NONE) {
 		put_names(c, keys, a->to);
-		/* 0 would make the next line one of the function's own */
+		/* a count of 0 would turn the next line into own costs */
 		uint64_t calls = v[EXPORT_ALLOCATIONS];
 		out_printf(c->o, "calls=%llu 0\n", (unsigned long long)(calls ? calls : 1));
 	}

@@ -14,7 +14,7 @@ struct chrome {
 	struct ms_json j;
 };
 
-/* Times are microseconds; the fraction keeps them exact. */
+/* Writes a time in microseconds, with a fraction so that it is exact. */
 static void put_time(struct chrome *c, const char *key, uint64_t ns)
 {
 	char buf[32];
@@ -23,7 +23,7 @@ static void put_time(struct chrome *c, const char *key, uint64_t ns)
 	ms_json_raw(&c->j, key, buf);
 }
 
-/* An event without its end. */
+/* Opens an event; the caller adds members and closes it. */
 static void begin(struct chrome *c, const char *ph, const char *name, uint32_t process)
 {
 	ms_json_format(&c->j, "{ph:%s name:%s pid:%lu", ph, name_clean(&c->m->arena, name, false),
@@ -50,7 +50,7 @@ static void named(struct chrome *c, const char *what, uint32_t process, uint64_t
 		       name_clean(&c->m->arena, name, false));
 }
 
-/* A moment with a line through the whole process. */
+/* Writes a moment as a line across the whole process. */
 static void instant(struct chrome *c, const char *name, uint32_t process, uint64_t time_ns)
 {
 	begin(c, "i", name, process);
@@ -59,7 +59,7 @@ static void instant(struct chrome *c, const char *name, uint32_t process, uint64
 	ms_json_close(&c->j, '}');
 }
 
-/* A thread is a bar from its start to its end. */
+/* Writes a thread as a bar from its start to its end. */
 static void put_thread(struct chrome *c, const struct thread *t)
 {
 	const struct process *p = &c->m->processes.v[t->process];
@@ -78,7 +78,7 @@ static void put_thread(struct chrome *c, const struct thread *t)
 		       t->allocations, t->allocated_bytes, t->peak.bytes, t->live.bytes);
 }
 
-/* The peak stands between the points at its own time, to the byte. */
+/* Writes the points of a process, with the peak inserted at its exact time and size. */
 static void put_points(struct chrome *c, uint32_t process)
 {
 	struct model *m = c->m;

@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-/* Blocks that live shorter than this many ns are called short-lived. */
+/* Lifetime in ns below which blocks are called short-lived. */
 #define SHORT_NS UINT64_C(10000)
 
-/* Figures of a place that allocates, in the order in which they are written. */
+/* Lists the figures of an allocation site, in the order in which they are written. */
 enum {
 	TOTAL,
 	TOTAL_BLOCKS,
@@ -28,7 +28,7 @@ static const char *const keys[FIGURES] = {"tb", "tbk", "tl", "mb", "mbk", "gb", 
 struct dhat {
 	struct export *x;
 	struct ms_json j;
-	uint64_t (*points)[FIGURES]; /* by node of x->stacks */
+	uint64_t (*points)[FIGURES]; /* figures by node of x->stacks */
 	size_t point_count;
 };
 
@@ -38,7 +38,7 @@ static void put_frame(struct export *x, const struct place *p, struct out *o)
 	ms_json_string(&j, NULL, export_frame_text(x, p));
 }
 
-/* The most that it ever held, where that is not known at least what it held at the two moments. */
+/* Returns the maximum `v`; if it is not known, the larger value of the two moments. */
 static uint64_t most(uint64_t v, uint64_t a, uint64_t b)
 {
 	return v != UNKNOWN ? v : a > b ? a : b;
@@ -84,7 +84,7 @@ static bool any(const uint64_t *v)
 	return false;
 }
 
-/* The only text of a reader's choice is the mode: how it was recorded. */
+/* Writes the header. The mode is its only free text, so it describes the recording. */
 static void put_head(struct dhat *d)
 {
 	struct export *x = d->x;

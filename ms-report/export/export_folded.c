@@ -15,7 +15,7 @@ static const char *name_of(struct model *m, const struct branch *b, bool full)
 	return branch_label(&m->arena, m, b, &(struct style){.full_names = full}, "");
 }
 
-/* The separator of this format cannot be part of a name. */
+/* Writes a name without the separator of this format. */
 static void put_name(struct out *o, const char *s)
 {
 	for (size_t n; *s; s += n) {
@@ -31,7 +31,8 @@ static void put_name(struct out *o, const char *s)
 static void put_tree(struct model *m, struct out *o, const struct tree *t, bool full_names)
 {
 	struct out path = {0};
-	size_t *end = ms_arena_alloc(&m->arena, t->n * sizeof *end); /* of a branch's path */
+	size_t *end = ms_arena_alloc(&m->arena, t->n * sizeof *end); /* length of each branch's
+									path */
 	uint32_t at = t->v[0].first_child;
 	while (at != NONE) {
 		const struct branch *b = &t->v[at];
@@ -71,7 +72,7 @@ static void put_change(struct out *o, uint64_t old, uint64_t new)
 	out_printf(o, " %llu %llu\n", (unsigned long long)old, (unsigned long long)new);
 }
 
-/* A line per row: those of one path are few, and readers add them up. */
+/* Writes one line per row. Rows with equal paths are rare, and readers add them up. */
 static void put_row(struct model *m, struct out *o, const struct diff_row *r, uint32_t *path,
 		    bool full)
 {
@@ -93,7 +94,7 @@ static void put_row(struct model *m, struct out *o, const struct diff_row *r, ui
 	}
 }
 
-/* Writes what filters took away, from the inputs of the comparison and from its result. */
+/* Writes what filters hid from the inputs of the comparison and from its result. */
 static void put_hidden(struct model *m, struct out *o, const char *figure)
 {
 	sqlite3_stmt *st = model_ask(m,
@@ -110,7 +111,7 @@ static void put_hidden(struct model *m, struct out *o, const char *figure)
 	}
 }
 
-/* Writes "root;child;leaf OLD NEW" lines of a comparison. False: that figure was not compared. */
+/* Writes a comparison as lines "root;child;leaf OLD NEW". False = the figure was not compared. */
 static bool put_diff(struct model *m, struct out *o, enum metric metric, bool full_names)
 {
 	int f = export_diff_figure(export_figure_of(metric));
@@ -136,7 +137,7 @@ static bool put_diff(struct model *m, struct out *o, enum metric metric, bool fu
 void export_folded(struct export *x, struct out *o)
 {
 	bool full = x->page->style.full_names;
-	/* two moments of one run have no peaks of their own */
+	/* a comparison of two moments of one run has no peaks */
 	if (x->m->diff && (put_diff(x->m, o, x->metric, full) ||
 			   (x->asked == METRIC_COUNT && put_diff(x->m, o, METRIC_LIVE, full))))
 		return;

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of one size class, of nearly the same size: `longer` of them have one byte more. */
+/* Describes blocks of nearly the same size: `longer` of them have one byte more. */
 struct lot {
 	uint64_t blocks, size, longer;
 	bool temporary;
@@ -33,10 +33,10 @@ struct lot {
 
 #define LOTS_MAX 160
 
-/* Blocks that a site has not allocated yet. */
+/* Lists the blocks that a site has not allocated yet. */
 struct stock {
 	struct lot lot[LOTS_MAX];
-	size_t n, at; /* those before `at` are gone */
+	size_t n, at; /* lots before index `at` are used up */
 };
 
 struct heaptrack {
@@ -44,16 +44,16 @@ struct heaptrack {
 	struct gzip gzip;
 	struct out text;
 	struct table_of_bytes strings, instructions;
-	struct table_of_bytes gains, losses; /* structs info: to allocate with, to free with */
-	bool collecting;                     /* these, and writing no events */
-	uint32_t *trace;                     /* of a row */
-	uint64_t *live, *now; /* by row: bytes at the next moment, bytes that were written */
-	uint64_t *used;       /* by row: blocks taken from its stock so far */
-	uint64_t *all_used;   /* by row: blocks that the moments take in all */
-	uint64_t *risen;      /* by row: their bytes */
+	struct table_of_bytes gains, losses; /* each a struct info: of allocations and of frees */
+	bool collecting;                     /* collects gains and losses, and writes no events */
+	uint32_t *trace;                     /* number of the trace of a row */
+	uint64_t *live, *now; /* by row: live bytes at the next moment, live bytes written so far */
+	uint64_t *used;       /* by row: blocks already taken from its stock */
+	uint64_t *all_used;   /* by row: blocks needed for all moments */
+	uint64_t *risen;      /* by row: bytes needed for all moments */
 	sqlite3_stmt *sizes;
 	size_t moments;
-	size_t sample; /* the next one */
+	size_t sample; /* index of the next sample */
 	uint64_t time_ms;
 	uint64_t page_size;
 };
@@ -73,7 +73,7 @@ static void put_hex(struct heaptrack *h, uint64_t v)
 	out_put(&h->text, p, (size_t)(buf + sizeof buf - p));
 }
 
-/* A line of a letter and numbers. */
+/* Writes a line with a letter and numbers. */
 static void put_line(struct heaptrack *h, char letter, const uint64_t *v, size_t n)
 {
 	out_char(&h->text, letter);
@@ -102,7 +102,7 @@ static uint64_t string(struct heaptrack *h, const char *s)
 	return number;
 }
 
-/* Returns the number of a frame with those inlined into it, from x->path[at] to `end`. */
+/* Returns the number of the frame x->path[at..end), with its inlined functions. */
 static uint32_t instruction(struct heaptrack *h, size_t at, size_t end)
 {
 	const struct place *q = &h->x->places[h->x->path[at]];
@@ -146,7 +146,7 @@ static uint32_t trace(struct heaptrack *h, const struct export_row *r)
 	return at;
 }
 
-/* A size at a trace. */
+/* Describes an allocation size at a trace. */
 struct info {
 	uint64_t size, trace;
 };
@@ -166,7 +166,7 @@ static void gain(struct heaptrack *h, size_t row, uint64_t size)
 		put_line(h, '+', &number, 1);
 }
 
-/* `temporary`: of the block that was allocated just before. */
+/* Writes a free. `temporary`: of the block allocated just before. */
 static void lose(struct heaptrack *h, size_t row, uint64_t size, bool temporary)
 {
 	uint64_t number = temporary ? info(h, &h->gains, row, size)
@@ -192,8 +192,8 @@ static void add_lot(struct stock *s, uint64_t blocks, uint64_t bytes, bool tempo
 		s->lot[s->n++] = (struct lot){blocks, bytes / blocks, bytes % blocks, temporary};
 }
 
-/* One size class: the blocks that are not temporary, with `least` bytes if there are so many, then
- * the others. */
+/* Adds one size class: the non-temporary blocks, with at least `least` bytes in all if possible, to
+ * `keep`, and the others to `rest`. */
 static void add_class(struct stock *keep, struct stock *rest, uint64_t blocks, uint64_t bytes,
 		      uint64_t temporary, uint64_t least)
 {
@@ -207,8 +207,8 @@ static void add_class(struct stock *keep, struct stock *rest, uint64_t blocks, u
 	add_lot(rest, temporary, of_temporary, true);
 }
 
-/* Bytes that the blocks which are not temporary must have for all that rises: at each moment one of
- * them can be too large. */
+/* Returns the bytes that the non-temporary blocks need for all rises. At each moment one of the
+ * blocks can be too large. */
 static uint64_t least(const struct heaptrack *h, size_t row)
 {
 	const uint64_t *v = h->x->rows[row].v;
@@ -228,9 +228,8 @@ static void skip(struct stock *s, uint64_t blocks)
 	}
 }
 
-/* Fills the stock with the blocks that a row allocated, largest first, temporary ones behind all
- * others: so what is live at some moment is taken from those that were not. `skipped` of them are
- * gone already. */
+/* Fills the stock with the blocks that a row allocated, largest first, temporary ones last, so that
+ * live blocks are taken from the non-temporary ones. The first `skipped` are omitted. */
 static void fill(struct heaptrack *h, size_t row, struct stock *s, uint64_t skipped)
 {
 	const struct export_row *r = &h->x->rows[row];
@@ -262,7 +261,7 @@ static void fill(struct heaptrack *h, size_t row, struct stock *s, uint64_t skip
 	skip(s, skipped);
 }
 
-/* Takes the next block. False: there are no more. */
+/* Takes the next block. False = none is left. */
 static bool take(struct stock *s, uint64_t *size, bool *temporary)
 {
 	while (s->at < s->n && !s->lot[s->at].blocks)
@@ -277,7 +276,7 @@ static bool take(struct stock *s, uint64_t *size, bool *temporary)
 	return true;
 }
 
-/* All blocks of the size that was taken last. */
+/* Removes all blocks of the size that was taken last. */
 static void skip_alike(struct stock *s, uint64_t size)
 {
 	const struct lot *l = &s->lot[s->at];
@@ -286,16 +285,16 @@ static void skip_alike(struct stock *s, uint64_t size)
 
 /* ---- events ---- */
 
-/* A row gets `bytes` more; with `dry` only the blocks are counted that this takes. Where the last
- * block is larger than what is missing, so much is freed before it. */
+/* Allocates blocks until the row has `bytes` more, and frees any excess of the last block just
+ * before. With `dry`, only counts the blocks. */
 static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t bytes, bool dry)
 {
 	uint64_t blocks = 0, size;
 	bool temporary;
 	while (bytes) {
 		if (!take(s, &size, &temporary)) {
-			/* more is live than the site is known to have allocated: it is in the row
-			 * of no site, which comes last */
+			/* more is live than the known allocations of the site: take it from the
+			 * last row, which is for no site */
 			uint64_t *other = h->x->rows[h->x->n - 1].v;
 			other[EXPORT_ALLOCATIONS] -= dry && other[EXPORT_ALLOCATIONS] > 0;
 			if (dry)
@@ -314,7 +313,7 @@ static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t 
 	return blocks;
 }
 
-/* Blocks that no moment sees: from the row's `skipped`-th one on. */
+/* Writes the other blocks, live at no moment, from the row's block `skipped` on. */
 static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
 {
 	struct stock s;
@@ -329,7 +328,7 @@ static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
 	}
 }
 
-/* Samples of resident memory before `ms`, then that time. */
+/* Writes the samples of resident memory before `ms`, then the time `ms`. */
 static void go_to(struct heaptrack *h, uint64_t ms)
 {
 	struct model *m = h->x->m;
@@ -348,14 +347,14 @@ static void go_to(struct heaptrack *h, uint64_t ms)
 	h->time_ms = ms > h->time_ms ? ms : h->time_ms;
 }
 
-/* Tells whether the row is of the snapshot's process. The row of no site is that of all
- * processes. */
+/* Tells whether the row is of the snapshot's process. The row without a site is of all processes.
+ */
 static bool of_process(const struct export_row *r, const struct snapshot *s)
 {
 	return !r->site || r->site->process == s->process;
 }
 
-/* Counts how many bytes of each row the moments take, or how many blocks. */
+/* Counts, by row, the bytes or the blocks that all moments need. */
 static void count_rises(struct heaptrack *h, const struct snapshot **s, size_t n, bool blocks)
 {
 	struct export *x = h->x;
@@ -409,7 +408,7 @@ static void put_head(struct heaptrack *h)
 	out_str(&h->text, "v 10400 3\n");
 	for (size_t i = 0; i < x->notes.n; i++)
 		out_printf(&h->text, "# %s\n", x->notes.v[i]);
-	/* the one text of ours that its readers show */
+	/* the only free text that readers show */
 	out_printf(&h->text, x->lacks ? "X %s [%s]\n" : "X %s\n", x->command, x->lacks);
 	uint64_t system[2] = {h->page_size, 0};
 	put_line(h, 'I', system, 2);
@@ -417,15 +416,15 @@ static void put_head(struct heaptrack *h)
 		out_str(&h->text, "A\n");
 }
 
-/* Is `s` among those moments: all, without marks, the peak and the end? */
+/* Tells whether the snapshot belongs to set `which`: all, all without marks, or peak and end. */
 static bool among(const struct snapshot *s, int which)
 {
 	bool peak_or_end = strcmp(s->label, "peak") == 0 || strcmp(s->label, "end") == 0;
 	return which == 0 || peak_or_end || (which == 1 && strncmp(s->label, "mark:", 5) != 0);
 }
 
-/* The most moments in whose order no site gets more than it allocated. Times are coarse, and marks
- * exact: what is next to a mark can seem to come in the wrong order. */
+/* Chooses the largest set of moments for which no site gets more than it allocated. Times are
+ * coarse but marks exact, so a moment near a mark can appear in the wrong order. */
 static size_t choose_moments(struct heaptrack *h, const struct snapshot ***out)
 {
 	struct export *x = h->x;

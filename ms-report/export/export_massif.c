@@ -9,29 +9,29 @@
 
 #include "libcommon/base/order.h"
 
-/* Moments without a tree, as many as Massif takes by default. */
+/* Number of moments without a tree: Massif's default. */
 #define PLAIN_MAX 100
-/* Branches smaller than this part of the heap are summed up. */
+/* Divisor of the heap: smaller branches are summed up. */
 #define THRESHOLD 1000
-#define THRESHOLD_TEXT "0.10%%" /* of a format */
+#define THRESHOLD_TEXT "0.10%%" /* THRESHOLD as a format string */
 
 struct branch_sum {
 	uint64_t bytes;
-	uint64_t small_bytes; /* of children below the threshold */
+	uint64_t small_bytes; /* bytes of children below the threshold */
 	uint32_t small, children;
-	uint32_t first_child, next; /* largest first; NONE = no more */
+	uint32_t first_child, next; /* largest child, next sibling; NONE = no more */
 };
 
 struct massif {
 	struct export *x;
 	struct out *o;
-	uint32_t *leaf;          /* of a row: where its stack ends */
-	struct branch_sum *sums; /* by node of x->stacks: from the allocating function up */
-	uint64_t *live;          /* by row */
-	uint64_t count;          /* of moments written */
+	uint32_t *leaf;          /* by row: innermost node of its stack */
+	struct branch_sum *sums; /* by node of x->stacks, from the allocating function up */
+	uint64_t *live;          /* live bytes by row */
+	uint64_t count;          /* number of moments written */
 };
 
-/* Replaces each # in a text: ms_print takes what follows one for a comment, wherever it stands. */
+/* Returns the text with each # replaced: ms_print takes the rest of the line for a comment. */
 static const char *without_hash(struct ms_arena *a, const char *s)
 {
 	for (const char *h; (h = strchr(s, '#'));)
@@ -58,7 +58,7 @@ static int smallest_first(const void *a, const void *b, void *arg)
 	return MS_ORDER(s[i].bytes, s[j].bytes) ?: MS_ORDER(j, i);
 }
 
-/* Sums for w->live, and the children that are worth a line, in their order. */
+/* Computes the sums for w->live, and sorts the children that get a line. */
 static void sum_tree(struct massif *w)
 {
 	size_t n = w->x->stacks.n, kept = 0;
@@ -106,7 +106,7 @@ static void put_node(struct massif *w, uint32_t node, size_t depth)
 	}
 }
 
-/* Writes the children that are below the threshold as one, after the other children. */
+/* Writes the children below the threshold as one line, after the other children. */
 static void put_small(struct massif *w, uint32_t node, size_t depth)
 {
 	const struct branch_sum *s = &w->sums[node];
@@ -149,8 +149,7 @@ static void put_moment(struct massif *w, uint64_t time_ns, uint64_t bytes, const
 		   (unsigned long long)bytes, tree);
 }
 
-/* Writes only the end, which for several processes is the sum of each one's own: other moments
- * cannot be added up. */
+/* Writes only the end, a sum over the ends of all processes: other moments cannot be added up. */
 static void put_ends(struct massif *w)
 {
 	struct export *x = w->x;
@@ -162,7 +161,7 @@ static void put_ends(struct massif *w)
 	put_tree(w);
 }
 
-/* Points are merged, the highest of each part is kept; moments of the snapshot all come. */
+/* Writes points merged into parts, each as its highest point, and all moments of the snapshot. */
 static void put_moments(struct massif *w)
 {
 	struct export *x = w->x;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of message Profile. */
+/* Lists the field numbers of message Profile. */
 enum {
 	SAMPLE_TYPE = 1,
 	SAMPLE,
@@ -31,11 +31,12 @@ enum {
 struct pprof {
 	struct export *x;
 	struct gzip gzip;
-	struct out text;                          /* on its way to gzip */
-	struct table_of_bytes strings, locations; /* x->texts are functions */
-	struct out message, chain;                /* being made */
-	uint32_t *mapping;                        /* number of a module's mapping, 0 = none */
-	sqlite3_stmt *threads;                    /* rows of site_thread, or NULL */
+	struct out text;                          /* text to be compressed */
+	struct table_of_bytes strings, locations; /* different strings, different locations;
+						     x->texts holds functions */
+	struct out message, chain;                /* message being built, frames of a location */
+	uint32_t *mapping;                        /* by module: number of its mapping, 0 = none */
+	sqlite3_stmt *threads;                    /* current row of site_thread, or NULL */
 };
 
 /* ---- the wire ---- */
@@ -50,7 +51,7 @@ static void varint(struct out *o, uint64_t v)
 static void number_field(struct out *o, unsigned field, uint64_t v)
 {
 	if (!v)
-		return; /* as if it were there */
+		return; /* 0 is the default of a missing field */
 	varint(o, field << 3);
 	varint(o, v);
 }
@@ -71,7 +72,7 @@ static void numbers_field(struct out *o, unsigned field, const uint64_t *v, size
 	out_free(&packed);
 }
 
-/* Index of a string; what is not known is "". */
+/* Returns the index of a string, of "" for NULL. */
 static uint64_t string(struct pprof *p, const char *s)
 {
 	return string_number(&p->strings, s ? s : "", NULL);
@@ -82,7 +83,7 @@ static void string_field(struct pprof *p, struct out *o, unsigned field, const c
 	number_field(o, field, string(p, s));
 }
 
-/* p->message becomes a field of the profile. */
+/* Writes p->message as a field of the profile. */
 static void put_message(struct pprof *p, unsigned field)
 {
 	bytes_field(&p->text, field, p->message.v, p->message.n);
@@ -100,7 +101,7 @@ static void value_type(struct pprof *p, unsigned field, const char *type, const 
 
 /* ---- what is in it ---- */
 
-/* The four that every reader of heap profiles knows come first. */
+/* Lists the sample types. The first four are known to every reader of heap profiles. */
 static const struct {
 	enum export_figure figure;
 	const char *type, *unit;
@@ -122,7 +123,7 @@ static bool symbolized(const struct module *o)
 	return o->symbols && (strcmp(o->symbols, "dwarf") == 0 || strcmp(o->symbols, "elf") == 0);
 }
 
-/* A reader looks for the functions of a mapping itself when the flags are not set. */
+/* Writes a mapping. Unless its flags are set, a reader searches for its functions itself. */
 static void put_mapping(struct pprof *p, uint32_t module)
 {
 	const struct module *o = &p->x->m->modules.v[module];
@@ -138,7 +139,7 @@ static void put_mapping(struct pprof *p, uint32_t module)
 	put_message(p, MAPPING);
 }
 
-/* Modules that a frame is in, the program itself first. */
+/* Writes the modules that contain frames, the program itself first. */
 static void put_mappings(struct pprof *p)
 {
 	struct model *m = p->x->m;
@@ -159,8 +160,7 @@ static void put_mappings(struct pprof *p)
 	free(used);
 }
 
-/* Writes a function without its number; the whole name stands beside the short one as the
- * system's. */
+/* Writes a function without its number; its full name is the system name. */
 static void put_function(struct export *x, const struct place *q, struct out *o)
 {
 	string_field(x->state, o, 2,
@@ -192,8 +192,8 @@ static void add_line(struct pprof *p, uint32_t place)
 	out_free(&line);
 }
 
-/* Returns the number of the location from x->path[at] to `end`: a frame, with those that are inlined
- * into it. A frame without a name is left to readers that have the module's symbols. */
+/* Returns the number of the location x->path[at..end): a frame with its inlined functions. A frame
+ * without a name is left to readers that have the module's symbols. */
 static uint64_t location_number(struct pprof *p, size_t at, size_t end)
 {
 	const uint32_t *path = p->x->path;
@@ -203,7 +203,7 @@ static uint64_t location_number(struct pprof *p, size_t at, size_t end)
 	p->chain.n = 0;
 	if (module != NONE)
 		number_field(&p->chain, 2, p->mapping[module]);
-	/* inside of the call, not behind it */
+	/* an address inside the call instruction, not after it */
 	if (figure_some(q->address))
 		number_field(&p->chain, 3, q->address - 1);
 	for (; at < end; at++)
@@ -272,8 +272,8 @@ static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, con
 
 /* ---- threads ---- */
 
-/* Which thread allocated what is known by site, in the order of sites, of the end alone, and not
- * how sure it is. */
+/* Starts the query for the allocations of each site by thread, in the order of sites. The figures
+ * are of the end only, without intervals. */
 static void ask_threads(struct pprof *p)
 {
 	if (!p->x->m->est && !p->x->m->diff)
@@ -283,7 +283,7 @@ static void ask_threads(struct pprof *p)
 	model_next(&p->threads);
 }
 
-/* One thread's part of a row, taken from `left`. False: there is no more. */
+/* Computes one thread's part of a row and subtracts it from `left`. False = no more threads. */
 static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, uint64_t *part,
 			const struct thread **thread)
 {
@@ -337,14 +337,14 @@ static void put_head(struct pprof *p, enum metric metric)
 		if (has_type(p, i))
 			value_type(p, SAMPLE_TYPE, types[i].type, types[i].unit);
 	put_mappings(p);
-	/* readers begin a stack at what called it, which is somebody's own line */
+	/* readers begin a stack at the caller, which is a line of the program */
 	string_field(p, &p->text, DROP_FRAMES, "operator new.*");
-	/* as Go has it: of a heap the moment at which it was so, by which stores file it */
+	/* like Go: time of the moment shown, by which profile stores sort */
 	if (q->started_ns != UNKNOWN)
 		number_field(&p->text, TIME_NANOS,
 			     q->started_ns +
 				     (m->at_time_ns != UNKNOWN ? m->at_time_ns : m->duration_ns));
-	if (!m->diff) /* how long lay between the runs nobody says */
+	if (!m->diff) /* the time between the two runs is not known */
 		number_field(&p->text, DURATION_NANOS, m->duration_ns);
 	value_type(p, PERIOD_TYPE, "space", "bytes");
 	uint64_t every = m->quality.sampled_bytes;

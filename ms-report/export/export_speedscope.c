@@ -43,7 +43,7 @@ void export_speedscope(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
 	uint64_t active = 0, count = 0;
-	/* there is no place for remarks but the name */
+	/* the name is the only place for remarks */
 	ms_json_format(&j, "{$schema:%s name:%s exporter:%s profiles:[",
 		       "https://www.speedscope.app/file-format-schema.json",
 		       export_joined(x, x->command, 1), "memscope " MS_VERSION);

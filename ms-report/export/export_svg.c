@@ -17,9 +17,9 @@
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 enum { WIDTH = 1200, SIDE = 10, INNER = WIDTH - 2 * SIDE, ROW = 18, TOP = 50, HUES = 8 };
-enum { LEVELS_MAX = 100 }; /* of a flame graph */
-#define LEAST 0.4          /* what is narrower, in pixels, is left out */
-#define CHARACTER 6.7      /* as wide as one of the font */
+enum { LEVELS_MAX = 100 }; /* levels of a flame graph */
+#define LEAST 0.4          /* minimum width in pixels; narrower branches are omitted */
+#define CHARACTER 6.7      /* width of one character in pixels */
 
 static const char style[] =
 	"<style>"
@@ -39,19 +39,19 @@ static const char style[] =
 	".mark{stroke:#a371f7}}"
 	"</style>\n";
 
-/* Writes a text, escaped. Characters that may not stand in XML were taken out by name_clean. */
+/* Writes a text escaped. name_clean has already removed characters that XML forbids. */
 static void put_text(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, false), "<>&\"", "");
 }
 
-/* Returns how many characters there is room for. */
+/* Returns the number of characters that fit in a width. */
 static size_t columns_in(double room)
 {
 	return room > 6 ? (size_t)((room - 6) / CHARACTER) : 0;
 }
 
-/* Writes a text that ends where its room does. */
+/* Writes a text, cut to the available width. */
 static void put_label(struct page *p, struct out *o, double x, double y, double room,
 		      const char *class, const char *s)
 {
@@ -104,7 +104,7 @@ struct flame {
 	struct page *p;
 	struct out *o;
 	const struct tree *t;
-	double scale; /* pixels of 1 */
+	double scale; /* width of one unit in pixels */
 };
 
 static void put_box(struct flame *f, double x, unsigned level, const struct pair *v,
@@ -147,13 +147,13 @@ static void put_branch(struct flame *f, double x, unsigned level, const struct b
 	put_box(f, x, level, &b->sum, class, name, place);
 }
 
-/* Levels of branches that are wide enough to be seen; where each begins goes into `x`. */
+/* Computes the level of each visible branch, and its left edge in `x`. */
 static unsigned lay_out(const struct flame *f, double *x, unsigned *level)
 {
 	const struct tree *t = f->t;
 	unsigned deepest = 1;
 	x[0] = SIDE;
-	for (size_t i = 0; i < t->n; i++) { /* a parent comes before its children */
+	for (size_t i = 0; i < t->n; i++) { /* parents precede their children */
 		double at = x[i];
 		bool seen = (double)t->v[i].sum.a * f->scale >= LEAST;
 		if (seen && level[i] > deepest)
@@ -209,7 +209,7 @@ struct plot {
 	struct out *o;
 	const struct span *s;
 	size_t n;
-	uint64_t most, whole_ns; /* bytes at the top, time at the right */
+	uint64_t most, whole_ns; /* bytes at the top, ns at the right */
 };
 
 static double across(const struct plot *c, uint64_t ns)
@@ -232,7 +232,7 @@ static uint64_t rss_of(const struct span *s)
 	return s->rss;
 }
 
-/* Steps from span to span; where nothing is known there is a gap. */
+/* Draws a curve in steps from span to span, with gaps for unknown values. */
 static void put_curve(const struct plot *c, const char *class, uint64_t (*of)(const struct span *),
 		      bool filled)
 {
@@ -257,7 +257,7 @@ static void put_grid(const struct plot *c)
 	uint64_t bytes = 1, ns = 1000;
 	while (bytes < c->most / 5)
 		bytes *= 2;
-	/* 1, 2, 5, 10 ...: up to ten of them */
+	/* 1, 2, 5, 10 ...: at most ten ticks */
 	for (unsigned k = 0; ns < c->whole_ns / 10; k++)
 		ns = k % 3 == 1 ? ns / 2 * 5 : ns * 2;
 	for (uint64_t v = 0; v <= c->most; v += bytes) {
@@ -270,12 +270,12 @@ static void put_grid(const struct plot *c)
 		double room = WIDTH - across(c, v);
 		put_label(p, c->o, across(c, v) - 3, BOTTOM + 2, room < 90 ? room : 90, "soft",
 			  say_time(p->m, v));
-		if (c->whole_ns - v < ns) /* v + ns may be more than 64 bits hold */
+		if (c->whole_ns - v < ns) /* v + ns may overflow 64 bits */
 			break;
 	}
 }
 
-/* Writes the tips that are shown under the mouse. */
+/* Writes the tooltips. */
 static void put_tips(const struct plot *c)
 {
 	struct page *p = c->p;
@@ -297,7 +297,7 @@ static void put_tips(const struct plot *c)
 static void put_marks(const struct plot *c)
 {
 	const struct model *m = c->p->m;
-	double free_from = 0; /* names do not overlap */
+	double free_from = 0; /* right end of the last name, so that names do not overlap */
 	for (size_t i = 0; i < m->marks.n; i++) {
 		const struct mark *k = &m->marks.v[i];
 		if (k->time_ns == UNKNOWN || k->time_ns > c->whole_ns)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Totals, and those of them that are estimates with their intervals; `more` comes between them. */
+/* Writes totals and the intervals of estimated ones, with `more` between the two. */
 static void put_totals(struct ms_json *j, const struct totals *t, const struct estimates *e,
 		       const struct model *more)
 {
@@ -45,7 +45,7 @@ static void live_intervals(struct ms_json *j, struct live live, const struct est
 	json_intervals(j, e, v, sizeof v / sizeof *v);
 }
 
-/* Only where it left any behind. */
+/* Writes the process's remains in memory, if there are any. */
 static void put_left(struct model *m, struct ms_json *j, const struct process *p)
 {
 	bool any = false;
@@ -63,7 +63,7 @@ static void put_left(struct model *m, struct ms_json *j, const struct process *p
 		ms_json_close(j, ']');
 }
 
-/* Puts how memory was scanned at the end, or why it was not. */
+/* Writes how memory was scanned at the end, or why it was not. */
 static void put_scan(struct ms_json *j, const struct end_scan *s)
 {
 	if (!s->state) {
@@ -81,7 +81,7 @@ static void put_scan(struct ms_json *j, const struct end_scan *s)
 	ms_json_close(j, '}');
 }
 
-/* Only where there are any. */
+/* Writes the missed figures of the process, if there are any. */
 static void put_missed(struct model *m, struct ms_json *j, const struct process *p)
 {
 	sqlite3_stmt *st = model_ask(m,
@@ -127,7 +127,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_close(j, '}');
 }
 
-/* Adds the others of the run that the report is of one of; no site is of them. */
+/* Writes the other processes of the run, whose sites are not in this report. */
 static void put_run(struct model *m, struct ms_json *j, const struct run *r)
 {
 	int64_t id = m->processes.v[m->processes.n - 1].id;
@@ -249,7 +249,7 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 	ms_json_close(j, '}');
 }
 
-/* Puts the suppressions that met more blocks than they may hide, where there are any. */
+/* Writes the suppressions that matched more blocks than they may hide, if there are any. */
 static void put_exceeded(struct model *m, struct ms_json *j)
 {
 	bool any = false;

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define GROUP_ROWS 6 /* of a list of groups */
+#define GROUP_ROWS 6 /* maximum rows of a group */
 
-/* A number of SQLite's, which may be infinite. */
+/* Writes an SQLite number, which may be infinite. */
 static void put_value(struct ms_json *j, const char *name, const char *s)
 {
 	ms_json_raw(j, name, s && !strpbrk(s, "IN") ? s : NULL);
@@ -29,7 +29,7 @@ static void put_cell(struct ms_json *j, const struct column *c, const struct cel
 	}
 }
 
-/* A row as an object. Of one that sums up others, only what it sums up. */
+/* Writes a row as an object. For a row that sums up others, only the sums are written. */
 static void put_row(struct model *m, struct ms_json *j, const struct table *t, const struct row *r,
 		    const char *key)
 {

@@ -15,7 +15,7 @@
 static uint32_t *none_needed(size_t n)
 {
 	uint32_t *rows =
-		ms_xrealloc(NULL, n + 1, sizeof *rows); /* there is an array even of none */
+		ms_xrealloc(NULL, n + 1, sizeof *rows); /* there is an array even for 0 rows */
 	memset(rows, 0xff, n * sizeof *rows);
 	return rows;
 }
@@ -110,7 +110,7 @@ static void count(void *to, const char *s, size_t n)
 	*(uint64_t *)to += n;
 }
 
-/* The bytes of each node's stack, with commas, into an array that is to be freed. */
+/* Computes the bytes of each node's stack, with commas. The caller frees the array. */
 static uint64_t *stack_bytes(const struct model *m)
 {
 	uint64_t *of_frame = ms_xrealloc(NULL, m->frames.n + 1, sizeof *of_frame),

@@ -13,7 +13,7 @@ static const char *text(sqlite3_stmt *st, int i)
 	return (const char *)sqlite3_column_text(st, i);
 }
 
-/* Kilobytes, as the kernel counts. */
+/* Returns kilobytes of 1024 bytes, as the kernel counts. */
 static uint64_t kb(uint64_t bytes)
 {
 	return bytes == UNKNOWN ? 0 : bytes / 1024;
@@ -38,7 +38,7 @@ void json_skipped(struct model *m, struct ms_json *j)
 struct memc {
 	struct model *m;
 	struct ms_json j;
-	sqlite3_stmt *regions; /* by snapshot, in order; at a row, or NULL */
+	sqlite3_stmt *regions; /* regions sorted by snapshot, at a row; or NULL */
 };
 
 static void address(struct ms_json *j, const char *key, int64_t v)
@@ -46,7 +46,7 @@ static void address(struct ms_json *j, const char *key, int64_t v)
 	ms_json_print(j, key, "0x%llx", (unsigned long long)v);
 }
 
-/* The figures of smaps; of --maps there are none. */
+/* Writes the figures of smaps; --maps records none. */
 static void put_figures(struct ms_json *j, sqlite3_stmt *st)
 {
 	static const char *const keys[] = {
@@ -70,7 +70,8 @@ static void put_region(struct ms_json *j, sqlite3_stmt *st)
 	ms_json_close(j, '}');
 }
 
-/* Steps over the regions of earlier snapshots, which were not wanted. */
+/* Writes the regions of a snapshot, or only skips them, together with those of earlier snapshots.
+ */
 static void put_regions(struct memc *c, int64_t snapshot, bool write)
 {
 	while (c->regions && sqlite3_column_int64(c->regions, 0) <= snapshot) {
@@ -80,8 +81,8 @@ static void put_regions(struct memc *c, int64_t snapshot, bool write)
 	}
 }
 
-/* Columns of `st`: snapshot, its time on the clock of all, wall time, pid, name, RSS, VSZ, regions.
- */
+/* Writes a process. Columns of `st`: snapshot, time on the shared clock, wall time, pid, name, RSS,
+ * VSZ, regions. */
 static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 {
 	struct ms_json *j = &c->j;
@@ -95,7 +96,8 @@ static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 	ms_json_format(j, "]}");
 }
 
-/* `st` is at the first process of a time; at the first one of the next afterwards. */
+/* Writes all processes of one time. Moves `st` from the first process of that time to the first of
+ * the next. */
 static void put_time(struct memc *c, sqlite3_stmt **st)
 {
 	int64_t at = sqlite3_column_int64(*st, 1);
