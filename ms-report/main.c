@@ -50,7 +50,7 @@
 #define TROUBLE 2
 #define LARGE (128 << 10)
 #define SLOW_SECONDS 5
-#define PAGE_MOMENTS 12 /* at least, of which ranges of time in a page can be made */
+#define PAGE_MOMENTS 12 /* minimum number of moments, so that a page can select ranges of time */
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static int two_moments(const char *a, const char *b, struct ms_err *err)
 	return ms_err_set(err, "conflicting --at: '%s' and '%s'; one moment applies to all", a, b);
 }
 
-/* The operands without @POINT, which is one moment for all. */
+/* Returns the operands without @POINT, and the point, which must be the same for all operands. */
 static const char **split_points(const struct options *opt, const char **at, struct ms_arena *arena,
 				 struct ms_err *err)
 {
@@ -76,9 +76,8 @@ static const char **split_points(const struct options *opt, const char **at, str
 	return paths;
 }
 
-/* Does what is shown need one moment only, and nothing but totals of most sites? Then the peak and
- * the end of the run are not worth reading all of a large trace for, and details of sites are not
- * written. */
+/* Tells whether the views and outputs need a single moment, and only totals of most sites. Then the
+ * peak and the end of a large trace need not be read, nor details of sites written. */
 static bool overview_only(const struct options *opt)
 {
 	bool one = opt->budgets.n == 0;
@@ -89,7 +88,8 @@ static bool overview_only(const struct options *opt)
 	return one;
 }
 
-/* Is there a page, and nothing that would tell of moments that nobody asked for? */
+/* Tells whether one output is an HTML page and none is a format that would show moments nobody
+ * requested. */
 static bool page_only(const struct options *opt)
 {
 	bool page = false;
@@ -161,9 +161,9 @@ static bool prints(const struct options *opt, enum format f)
 	return false;
 }
 
-/* Chooses the process with the highest peak where FILE is the first of a run of several, unless
- * another one was asked for: nobody looks for the wrapper. Budgets and events are of FILE as long
- * as nobody says otherwise. */
+/* Chooses the process with the highest peak if FILE is the first trace of a run of several
+ * processes and no other process was requested: a wrapper script is rarely of interest. Budgets and
+ * events apply to FILE itself unless a process is requested. */
 static int choose_process(struct options *opt, struct run *run, struct ms_err *err)
 {
 	const char *point, *file;
@@ -197,7 +197,7 @@ static int choose_process(struct options *opt, struct run *run, struct ms_err *e
 	return 0;
 }
 
-/* Formats for programs have no place for it. */
+/* Prints which process was chosen, if no output format shows it. */
 static void say_process(struct model *m, const struct options *opt, const struct run *run)
 {
 	static const struct style plain = {.ascii = true};
@@ -239,7 +239,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Gives a file its name; of one that nobody named, says which. */
+/* Gives the finished file its name; prints the name if we chose it. */
 static int end_file(struct ms_file *file, const struct output *output, int rc,
 		    const struct options *opt, struct ms_err *err)
 {
@@ -291,7 +291,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 
 /* ---- what the status says -------------------------------------------------------------------- */
 
-/* The call stack with most of it, from the user's own code outwards. */
+/* Maximum number of frames in the message on a broken budget. */
 #define WORST_FRAMES 8
 static void say_broken(struct model *m, const struct options *opt, const struct budget *b)
 {
@@ -310,8 +310,8 @@ static void say_broken(struct model *m, const struct options *opt, const struct 
 	fputs(node != NONE ? " < ...\n" : "\n", stderr);
 }
 
-/* A budget whose pattern fits no site says nothing: the function may have another name now. Says so; is
- * that trouble? */
+/* Reports a budget whose pattern matches no site: the function may have been renamed. Returns true
+ * if that is an error. */
 static bool fits_nothing(struct model *m, const struct options *opt, const struct budget *b)
 {
 	if (!budget_matches_none(b, m))
@@ -328,7 +328,7 @@ static bool fits_nothing(struct model *m, const struct options *opt, const struc
 	return opt->strict;
 }
 
-/* Says which budgets are broken, and why one cannot be checked. 0, 1 or 2. */
+/* Reports broken budgets, and those that cannot be checked. Returns the exit status: 0, 1 or 2. */
 static int check_budgets(struct model *m, const struct options *opt)
 {
 	const char *why = opt->cli.allow_partial ? NULL : budget_untrusted(m);
@@ -381,7 +381,7 @@ static int final_status(struct model *m, const struct options *opt)
 	return TROUBLE;
 }
 
-/* The snapshot, and what of the command line is to be found in it. */
+/* Anonymizes the snapshot, and the names on the command line that occur in it. */
 static int anonymize(sqlite3 *db, struct ms_anonymizer *names, struct page *p, const char **at,
 		     struct ms_err *err)
 {
@@ -396,7 +396,7 @@ static int anonymize(sqlite3 *db, struct ms_anonymizer *names, struct page *p, c
 	return 0;
 }
 
-/* Only people's formats choose a moment by themselves. */
+/* Tells whether all outputs are for people: only such formats choose a moment themselves. */
 static bool for_people(const struct options *opt)
 {
 	for (size_t i = 0; i < opt->output_count; i++)
@@ -406,20 +406,20 @@ static bool for_people(const struct options *opt)
 	return opt->view_count == 1 && opt->views[0] == VIEW_FIRST && !opt->budgets.n;
 }
 
-/* Turns the first screen to mapped memory, at the moment at which it was most, where most memory is
- * no heap and mappings were recorded: reads a trace once more for it. 0, or -1. */
+/* Shows mapped memory at its peak on the first screen, if mappings were recorded and most memory is
+ * not heap. Reads the trace a second time for that moment. 0, or -1. */
 static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const struct options *opt,
 			  struct ms_build_result *res, struct ms_err *err)
 {
-	static char when[40]; /* the model keeps it as its moment's label */
-	uint64_t ns = m->totals.mapped_peak_time_ns, tenths = ns / 100000 + 1; /* of a ms */
+	static char when[40]; /* stays valid: the model keeps it as its moment's label */
+	uint64_t ns = m->totals.mapped_peak_time_ns, tenths = ns / 100000 + 1; /* tenths of a ms */
 	bool mapped = for_people(opt) && ns != UNKNOWN &&
 		      figure_some(m->totals.mapped_peak_bytes) && words_elsewhere(m);
 	m->mapped_first = mapped;
 	if (!mapped || *at || !res->traces ||
 	    m->totals.mapped_end_bytes == m->totals.mapped_peak_bytes)
 		return 0;
-	/* what is there before the next tenth of a millisecond begins */
+	/* the state just before the next tenth of a millisecond */
 	snprintf(when, sizeof when, "%.4fs", (double)tenths / 1e4);
 	struct options then = *opt;
 	struct model none = {0};
@@ -460,7 +460,8 @@ static int report(const struct options *opt, const struct run *run)
 		rc = render_prepare(&p, opt, &err);
 	if (rc == 0 && p.run)
 		say_process(&m, opt, p.run);
-	/* who does not read one output to its end wants the others, and the status, nevertheless */
+	/* if the reader of one output stops early, the other outputs and the status are still
+	 * produced */
 	struct ms_err unread = {0};
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++) {
 		struct ms_err why = {0};
@@ -481,7 +482,7 @@ static int report(const struct options *opt, const struct run *run)
 	return unread.pipe && !status ? ms_cli_failed("ms-report", &unread) : status;
 }
 
-/* A name under which standard input can be read twice; NULL with `err` set. */
+/* Returns a file name under which standard input can be read twice; NULL with `err` set. */
 static const char *name_input(char *name, size_t room, struct ms_err *err)
 {
 	struct stat st;
@@ -545,7 +546,7 @@ int main(int argc, char **argv)
 {
 	struct options opt;
 	struct ms_err err = {0};
-	/* Arrays of a large program's sites grow by moving pages, and leave no holes behind. */
+	/* Large arrays of sites grow by mremap and leave no holes in the heap. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	setlocale(LC_CTYPE, "");
 	if (options_parse(argc, argv, &opt, &err) != 0) {

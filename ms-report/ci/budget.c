@@ -25,7 +25,7 @@ static bool ends(const char *name, const char *with)
 	return n > k && strcmp(name + n - k, with) == 0;
 }
 
-/* The name of what a change is about, without "delta_" or its kind. */
+/* Returns the name of the figure that may change, without the prefix "delta_" or a kind. */
 static const char *changed(const struct budget *b)
 {
 	return b->delta && !b->site    ? b->total
@@ -42,7 +42,7 @@ enum figure_unit budget_unit(const struct budget *b)
 				      : FIGURE_COUNT;
 }
 
-/* site("PATTERN"). */
+/* Parses site("PATTERN"), if present. */
 static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 {
 	if (strncmp(*s, "site", 4) != 0 || (*s)[4 + strspn(*s + 4, BLANK)] != '(')
@@ -66,7 +66,7 @@ static bool equal(const char *s, size_t n, const char *name)
 	return strlen(name) == n && memcmp(s, name, n) == 0;
 }
 
-/* The figure of that name, of all or after site(). False: there is none. */
+/* Finds the figure of that name: a total, or after site() a figure of sites. False = none. */
 static bool find_figure(const char *s, size_t n, struct budget *b)
 {
 	size_t count = b->site ? site_figure_count : figure_count + FIGURES_BESIDE;
@@ -76,7 +76,7 @@ static bool find_figure(const char *s, size_t n, struct budget *b)
 	return false;
 }
 
-/* delta_FIGURE. */
+/* Finds the figure in "delta_FIGURE". */
 static bool find_delta(const char *s, size_t n, struct budget *b)
 {
 	b->of = diff_figure_named(s, n);
@@ -88,7 +88,7 @@ static bool find_delta(const char *s, size_t n, struct budget *b)
 	return b->total;
 }
 
-/* Something of what changed. */
+/* Finds a figure of a change, such as "delta_peak_bytes" or "new_sites". False = none. */
 static bool find_change(const char *s, size_t n, struct budget *b)
 {
 	b->delta = n > 6 && memcmp(s, "delta_", 6) == 0;
@@ -106,8 +106,8 @@ static bool find_change(const char *s, size_t n, struct budget *b)
 	return false;
 }
 
-/* The figure that was meant: the first one that begins with these words, of bytes if there is one, else
- * the nearest; NULL = none is near. */
+/* Returns a suggestion for a misspelled figure: the first name that begins with these words,
+ * preferably one in bytes, else the most similar name; NULL = none. */
 static const char *meant(const char *s, size_t n, const struct budget *b)
 {
 	struct ms_meant near = {0};
@@ -141,7 +141,7 @@ static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 	return 0;
 }
 
-/* `name`: what stands before it, of `n` bytes. */
+/* Parses the operator. `name`: the `n` bytes before it, for the message. */
 static int parse_op(const char **s, struct budget *b, const char *name, size_t n,
 		    struct ms_err *err)
 {

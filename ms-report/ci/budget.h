@@ -11,19 +11,19 @@ struct ms_err;
 enum budget_op { BUDGET_GT, BUDGET_GE, BUDGET_LT, BUDGET_LE, BUDGET_EQ, BUDGET_NE };
 
 struct budget {
-	const char *text; /* as typed; borrowed */
-	const char *site; /* a pattern in `text`, of site_length bytes; NULL = of the whole run */
+	const char *text; /* the budget as typed; borrowed */
+	const char *site; /* pattern within `text`, site_length bytes; NULL = whole run */
 	size_t site_length;
-	size_t figure; /* index into figures[], or site_figures[] */
+	size_t figure; /* index in figures[], or in site_figures[] */
 	enum budget_op op;
 	uint64_t value;
-	/* Budgets on a change: of a figure (`delta`: of the total of that name, or after site() of
-	 * its sites), or of all sites of a kind. */
+	/* Set for a budget on a change: of a figure (`delta`: of the total of that name, or after
+	 * site() of the matching sites), or of all sites of one kind. */
 	bool change, delta;
 	const char *total;
 	int kind;               /* enum diff_kind, or BUDGET_RENAMED */
-	enum diff_figure of;    /* of sites; DIFF_FIGURES = how many there are */
-	double share;           /* in per cent of the old figure, if `percent` */
+	enum diff_figure of;    /* figure of sites; DIFF_FIGURES = their number */
+	double share;           /* limit in per cent of the old figure, if `percent` */
 	bool percent, negative; /* the number has a minus sign */
 };
 #define BUDGET_RENAMED DIFF_KINDS
@@ -48,54 +48,54 @@ enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
  * with blanks anywhere between. The budget is broken when the
  * comparison is true. 0, or -1 with `err` set. */
 int budget_parse(const char *text, struct budget *b, struct ms_err *err);
-/* Adds those of a file, one in a line; empty lines and what follows a # are left out. The text goes
- * into `arena`. 0, or -1 with `err` set: the message has file and line. */
+/* Adds the budgets of a file, one per line; empty lines and text after a # are ignored. Copies the
+ * text to `arena`. 0, or -1 with `err` set: the message has file and line. */
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err);
 
-/* Returns the figure that the budget is about, unless it is about a change. */
+/* Returns the figure that is limited; not for a budget on a change. */
 const struct figure *budget_figure(const struct budget *b);
 enum figure_unit budget_unit(const struct budget *b);
 
 /* ---- budget_check.c ---- */
 
-/* Checks a budget. With site() it is about the sum of all sites whose name (the first frame of the
- * user's own code, with or without parameters) matches. Undecided when the figure is not known, or
- * when filters took sites away that could match. */
+/* Checks a budget. With site() it limits the sum over all sites whose name (the first frame of user
+ * code, with or without parameters) matches. Undecided if the figure is not known, or if filters
+ * hid sites that could match. */
 enum budget_result budget_check(const struct budget *b, struct model *m);
 /* Compares a figure with the limit of a budget. */
 enum budget_result budget_holds(enum budget_op op, long double v, long double limit);
-/* Returns the site with most of the budget's figure, or NULL: it is one that sites do not have, or
- * is 0. */
+/* Returns the site with the largest share of the budget's figure; NULL if sites do not have that
+ * figure, or it is 0. */
 const struct site *budget_worst(const struct budget *b, struct model *m);
 /* Returns a figure in the budget's unit, for people. */
 const char *budget_said(const struct budget *b, struct model *m, uint64_t v);
-/* Returns the figure that the budget is about as it is now, for people: "1.2 MiB (1244756)". */
+/* Returns the current value of the budget's figure, for people: "1.2 MiB (1244756)". */
 const char *budget_amount(const struct budget *b, struct model *m);
-/* Tells whether it passed because the run was too short to tell growth from a start. */
+/* Tells whether the budget held only because the run was too short to tell growth from start-up. */
 bool budget_too_short(const struct budget *b, const struct model *m);
-/* Returns why the budget cannot be decided, when it is BUDGET_UNDECIDED. */
+/* Returns the reason why the budget is BUDGET_UNDECIDED. */
 const char *budget_unknown(const struct budget *b, const struct model *m);
-/* Why one about the sites of a comparison cannot be decided, or NULL: of some nobody can tell
- * whether they changed. */
+/* Returns the reason why a budget on the sites of a comparison cannot be decided, or NULL: it is
+ * not known whether some sites changed. */
 const char *budget_apart(const struct budget *b, struct model *m);
-/* Does the pattern of a budget fit the name of a site? */
+/* Tells whether the budget's pattern matches the name of the site. */
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
-/* Is there no site that a budget's site() fits, nor a filter that took one away? */
+/* Tells whether the pattern of site() matches no site, and filters hid none. */
 bool budget_matches_none(const struct budget *b, struct model *m);
-/* Why budgets cannot be decided on this recording, or NULL. */
+/* Returns the reason why budgets cannot be decided on this recording, or NULL. */
 const char *budget_untrusted(struct model *m);
 
 /* ---- diff_budget.c ---- */
 
 enum budget_result diff_budget_check(const struct budget *b, struct model *m);
-/* The place with most of it, or NULL. */
+/* Returns the site with the largest change of the budget's figure, or NULL. */
 const struct site *diff_budget_worst(const struct budget *b, struct model *m);
-/* "+66560 (+65.0 KiB)" */
+/* Returns the change for people: "+66560 (+65.0 KiB)". */
 const char *diff_budget_amount(const struct budget *b, struct model *m);
-/* Did it pass because there is no old run, which was allowed? */
+/* Tells whether the budget held because a missing old run was allowed. */
 bool diff_budget_waived(const struct budget *b, const struct model *m);
 
-/* Tells, for a table of figures, whether a budget is about that total, or its change. */
+/* Tells whether a budget limits that total or its change, for a table of totals. */
 bool budget_is_about(const struct budget *b, const char *total);
-/* Returns what the budget lets pass: "<= +1.0 MiB". */
+/* Returns the values that the budget allows: "<= +1.0 MiB". */
 const char *budget_allows(const struct budget *b, struct model *m, bool ascii);

@@ -42,7 +42,7 @@ bool budget_matches_none(const struct budget *b, struct model *m)
 	return none;
 }
 
-/* The sum of the sites that match; `worst`: the one with most. */
+/* Returns the sum over the matching sites; `worst` receives the site with the largest part. */
 static uint64_t sum_of_sites(const struct budget *b, struct model *m, const struct site **worst)
 {
 	uint64_t sum = 0, most = 0;

@@ -21,7 +21,7 @@ const char *ci_frame(struct page *p, const struct frame *f)
 
 /* ---- JUnit ---- */
 
-/* Text in XML 1.0: what may not stand there at all was replaced by name_clean. */
+/* Writes text in XML 1.0. name_clean has already replaced characters that XML forbids. */
 static void xml(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, false), "<>&\"", "");
@@ -72,7 +72,8 @@ static const struct finding *find(const struct findings *f, const struct budget 
 	return NULL;
 }
 
-/* That of the recording, or of what was compared. */
+/* Returns the finding of an incomplete recording, or with `compared` of an incomplete comparison.
+ */
 static const struct finding *incomplete(const struct findings *f, bool compared)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -132,7 +133,7 @@ void junit_report(struct page *p, struct out *o, const struct findings *f)
 
 /* ---- GitHub ---- */
 
-/* Values of properties may not hold : and , either. */
+/* Writes text of a command. In properties, : and , are escaped too. */
 static void command_text(struct page *p, struct out *o, const char *s, bool property)
 {
 	for (s = name_clean(&p->m->arena, s, false); *s; s++) {

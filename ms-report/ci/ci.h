@@ -14,17 +14,17 @@ struct findings;
 struct out;
 struct page;
 
-/* SARIF 2.1.0: a result for each finding, with its whole call stack. */
+/* Writes SARIF 2.1.0: one result per finding, with its whole call stack. */
 void sarif_report(struct page *p, struct out *o, const struct findings *f);
-/* JUnit XML: a test case for each budget, and one for the recording itself. What is found besides
- * is said in its output: it fails nothing, as it does not change the exit status. */
+/* Writes JUnit XML: one test case per budget, and one for the recording itself. Other findings are
+ * only printed in its output and fail no test, because they do not change the exit status. */
 void junit_report(struct page *p, struct out *o, const struct findings *f);
-/* GitHub's workflow commands, a line for each finding, at most `limit` of a kind. */
+/* Writes GitHub's workflow commands: one line per finding, at most `limit` of each kind. */
 void github_report(struct page *p, struct out *o, const struct findings *f, size_t limit);
 
 /* ---- what they share ---- */
 
-/* A frame as a line of text: "orderd::Parser::dup (src/parser.cpp:218)", cleaned. */
+/* Returns a frame as a line of text, cleaned: "orderd::Parser::dup (src/parser.cpp:218)". */
 const char *ci_frame(struct page *p, const struct frame *f);
 
 /* ---- findings.c ---- */
@@ -39,27 +39,29 @@ enum finding_rule {
 	RULE_COUNT
 };
 enum finding_level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_ERROR };
-extern const char *const finding_levels[]; /* as SARIF and GitHub call them */
+extern const char *const finding_levels[]; /* Names the levels as SARIF and GitHub do. */
 extern const struct rule {
-	const char *id, *name, *text; /* for machines, a heading, a sentence */
+	const char *id, *name, *text; /* identifier for programs, heading, one sentence */
 	enum finding_level level;
 } finding_rules[RULE_COUNT];
 
 struct finding {
 	enum finding_rule rule;
-	enum finding_level level;    /* of a comparison: a note where the old runs have it too */
-	const char *message;         /* one sentence, raw names in it */
-	const struct site *site;     /* NULL = of the whole run */
-	const struct budget *budget; /* of the first two rules */
+	enum finding_level level;    /* a note if the old runs of a comparison have the finding
+					too */
+	const char *message;         /* one sentence, with names not yet cleaned */
+	const struct site *site;     /* NULL = the whole run */
+	const struct budget *budget; /* budget of a finding by one of the first two rules */
 	bool compared;               /* the comparison is incomplete, not the recording */
-	const char *key;             /* the same in every build in which it is the same finding */
+	const char *key;             /* identifies the finding, the same in every build */
 };
 
 struct findings {
-	struct finding *v; /* by rule, then largest first */
+	struct finding *v; /* sorted by rule, then largest first */
 	size_t n, cap;
-	size_t budgets; /* of all, how many the first two rules could be about */
+	size_t budgets; /* number of budgets checked by the first two rules */
 };
 
-/* `partial`: budgets are decided on incomplete figures too. Free with free(v). */
+/* Collects the findings. `partial`: budgets are decided on incomplete figures too. Free with
+ * free(v). */
 struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial);

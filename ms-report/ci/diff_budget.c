@@ -13,14 +13,14 @@
 
 /* ---- figures ---- */
 
-/* The sum that "grown_..." is about. */
+/* Returns the sums over the sites of the budget's kind, such as "grown". */
 static const struct diff_sum *sum_of(const struct diff *d, const struct budget *b)
 {
 	return b->kind == BUDGET_RENAMED ? &d->renamed : &d->kinds[b->kind];
 }
 
-/* Adds up the sites of a pattern: the old figure and its change. Not known when filters took sites
- * away that it could be about. */
+/* Adds up the old figures and the changes of the sites that match. Not known if filters hid sites
+ * that could match. */
 static struct diff_total sum_sites(const struct budget *b, struct model *m)
 {
 	enum diff_figure f = b->of;
@@ -48,7 +48,8 @@ static const struct diff_total *total_of(const struct budget *b, struct model *m
 	return t;
 }
 
-/* Gives the change that the budget is about; false: not known, or nothing was compared. */
+/* Stores the change that the budget limits in `v`. False = it is not known, or there is no
+ * comparison. */
 static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 {
 	const struct diff_total *t = total_of(b, m);
@@ -60,7 +61,7 @@ static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 	return *v != DELTA_UNKNOWN;
 }
 
-/* Returns the number that the figure is compared with. */
+/* Returns the limit that the change is compared with. */
 static long double limit_of(const struct budget *b, struct model *m)
 {
 	long double sign = b->negative ? -1 : 1;
@@ -87,7 +88,7 @@ enum budget_result diff_budget_check(const struct budget *b, struct model *m)
 
 /* ---- the worst ---- */
 
-/* The figure of the sites that makes most of a total. */
+/* Returns the figure of sites that contributes most to a total. */
 static int figure_of_total(const char *total)
 {
 	static const struct {
@@ -103,8 +104,8 @@ static int figure_of_total(const char *total)
 	return DIFF_LIVE;
 }
 
-/* How much a row is to blame for a figure: one of which that figure changed by more than noise
- * before one that a report names for another reason, and that before the others. */
+/* Ranks a row as the cause of a change: 2 if that figure changed by more than noise, 1 if the row
+ * is significant for another reason, else 0. */
 static int trust(const struct diff_row *x, int figure)
 {
 	return x->changed & 1U << figure ? 2 : x->significant;

@@ -28,8 +28,8 @@ const struct rule finding_rules[RULE_COUNT] = {
 };
 const char *const finding_levels[] = {"note", "warning", "error"};
 
-/* Function names from the allocation outwards, with their modules: what stays when lines and
- * addresses change. */
+/* Returns a key that survives changes of lines and addresses: the function names from the
+ * allocation outwards, with their modules. */
 static const char *site_key(struct model *m, enum finding_rule rule, const struct site *s)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -108,8 +108,8 @@ static const char *verdict_message(struct model *m, const struct site *s, enum f
 	return SAY("%s: nothing points to it at the end", what);
 }
 
-/* Lowers a finding to a note if the old runs of a comparison have it too: the change has not caused
- * it. Where they were not scanned, it is a warning. */
+/* Lowers a finding to a note if the old runs of a comparison have it too, because then the change
+ * did not cause it; to a warning if the old runs were not scanned. */
 static void weigh_verdict(struct model *m, struct finding *x)
 {
 	const char *known = m->diff ? m->diff->known[x->site - m->sites.v] : NULL;
@@ -123,7 +123,8 @@ static void weigh_verdict(struct model *m, struct finding *x)
 	}
 }
 
-/* A leak is found at its root. */
+/* Adds a finding for each growing site, or for each site with leaked blocks that no other block
+ * points to. */
 static void add_verdicts(struct model *m, struct findings *f, enum finding_rule rule)
 {
 	bool leaks = rule == RULE_UNREACHABLE;
@@ -139,7 +140,8 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 
 /* ---- what a comparison found ---- */
 
-/* "+64 KiB of f at the end, +64 KiB at the peak", and what it allocated where that counts. */
+/* Returns "+64 KiB of f at the end, +64 KiB at the peak", with the change of allocations if that
+ * counts. */
 static const char *growth_words(struct model *m, const struct diff_row *x)
 {
 	const char *name = site_name(m, x->site);

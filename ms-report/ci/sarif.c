@@ -15,10 +15,11 @@
 
 #include <stdlib.h>
 
-#define STACKS_MOST 16000000 /* bytes of call stacks in results */
+#define STACKS_MOST 16000000 /* maximum bytes of call stacks in results */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Within the repository relative to its root, which the service knows; else a file: address. */
+/* Writes a location: a file of the repository relative to its root, which the service knows;
+ * another file as a file: URI. */
 static void location(struct page *p, struct ms_json *j, const struct frame *f, const char *text)
 {
 	const char *inside = links_file(p->m, &p->links, f);
@@ -42,7 +43,7 @@ static void location(struct page *p, struct ms_json *j, const struct frame *f, c
 
 /* ---- call stacks ---- */
 
-/* An element of a stack, or of run.threadFlowLocations. */
+/* Writes an element of a stack, or of run.threadFlowLocations. */
 static void put_frame(struct page *p, struct ms_json *j, const struct frame *f)
 {
 	const char *path = f->module == NONE ? NULL : p->m->modules.v[f->module].path;
@@ -64,10 +65,10 @@ static void stack(struct page *p, struct ms_json *j, const struct site *s)
 	ms_json_format(j, "]}]");
 }
 
-/* Frames that results share: by frame of the model how many have it, then its number. */
+/* Describes frames that results share. By frame of the model: number of uses, and its number. */
 struct shared {
-	uint64_t *uses, *number; /* NULL = results have whole stacks */
-	uint32_t *stack;         /* room for the frames of one */
+	uint64_t *uses, *number; /* NULL = results contain whole stacks */
+	uint32_t *stack;         /* buffer for the frames of one stack */
 };
 
 /* Returns the bytes that the frames take in all results. */
@@ -165,7 +166,7 @@ static void tool(struct ms_json *j)
 	ms_json_format(j, "]}}");
 }
 
-/* The program that ran. */
+/* Writes the program that ran. */
 static void invocation(struct page *p, struct ms_json *j)
 {
 	const struct process *first = &p->m->processes.v[0];

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Adds an output of a format, which is that of `export` if there is one. */
+/* Adds an output in a format; the format of `export` if that is set. */
 static int put_output(struct options *opt, struct output o, struct ms_err *err)
 {
 	if (o.path && !*o.path)
@@ -47,7 +47,7 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 	return put_output(opt, o, err);
 }
 
-/* Takes FORMAT or FORMAT:FILE, or list. */
+/* Parses FORMAT, FORMAT:FILE or list. */
 static int add_export(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = arg->to;
@@ -73,7 +73,7 @@ static bool has_view(const struct options *opt, enum view v)
 	return false;
 }
 
-/* Adds a view. One with an argument may be asked for only once. */
+/* Adds a view. A view with an argument can be requested only once. */
 static int add_view(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = (void *)((char *)arg->to - arg->row->offset);
@@ -129,12 +129,12 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 	{                                                                                          \
 		name, 0, NULL, add_view, MS_WHOLE(view), rank, help                                \
 	}
-/* A view with values, which may be left out. */
+/* An option for a view, with optional values. */
 #define VIEW_WITH(name, view, rank, help)                                                          \
 	{                                                                                          \
 		name, 0, "[WHAT]", add_view, MS_WHOLE(view), rank, help                            \
 	}
-/* A view whose argument goes into a member. */
+/* An option for a view, whose argument is stored in a member. */
 #define VIEW_OF(name, argument, member, view, rank, help)                                          \
 	{                                                                                          \
 		name, 0, argument, add_view, offsetof(struct options, member),                     \
@@ -281,7 +281,7 @@ static const struct ms_cli_tool tool = {
 	olds,
 	.reads = true};
 
-/* Returns the name of the row that asks for a view. */
+/* Returns the name of the option that requests a view. */
 static const char *view_row(enum view v)
 {
 	const struct ms_cli_option *r = rows;
@@ -296,7 +296,7 @@ const char *view_name(enum view v)
 	return value ? value + 1 : name;
 }
 
-/* Which formats can show a view; the others show their own whole. */
+/* Tells whether the format can show a view; a format that cannot shows its usual content. */
 static bool shows(const struct output *o, enum view v)
 {
 	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
@@ -320,7 +320,7 @@ static bool has_output(const struct options *opt, enum format f)
 	return false;
 }
 
-/* Returns whether there is an output for another program that has all those traits. */
+/* Tells whether an output for another program has all given traits. */
 static bool has_export(const struct options *opt, unsigned traits)
 {
 	for (size_t i = 0; i < opt->output_count; i++) {
@@ -331,7 +331,7 @@ static bool has_export(const struct options *opt, unsigned traits)
 	return false;
 }
 
-/* Threads, sizes and processes cannot be ordered by figures that only sites have. */
+/* Refuses to sort threads, sizes and processes by a figure that only sites have. */
 static int check_by(const struct options *opt, struct ms_err *err)
 {
 	enum metric last = opt->by == BY_PROCESS                        ? METRIC_FAILED
@@ -344,7 +344,7 @@ static int check_by(const struct options *opt, struct ms_err *err)
 			  metric_names[opt->metric]);
 }
 
-/* Formats for other programs know some figures only. */
+/* Refuses a metric that the chosen formats and views cannot use. */
 static int check_metric(struct options *opt, struct ms_err *err)
 {
 	bool unknown = opt->metric == METRIC_FAILED || opt->metric == METRIC_MAPPED;
@@ -362,12 +362,13 @@ static int check_metric(struct options *opt, struct ms_err *err)
 	return 0;
 }
 
-/* Events are written as they are read: nothing is summed up, and no point in time is chosen. */
+/* Lists the options allowed with --events, whose output is written while the trace is read: no
+ * sums, no point in time. */
 #define EVENTS_TAKES                                                                               \
 	"events process text json layout limit full-names style=ascii style=width style=no-pager " \
 	"quiet allow=partial color"
 
-/* Refuses what would be ignored. */
+/* Refuses options that would have no effect. */
 static int check(struct options *opt, struct ms_err *err)
 {
 	for (size_t i = 0; i < opt->view_count; i++) {
@@ -416,8 +417,7 @@ static int check(struct options *opt, struct ms_err *err)
 	return check_by(opt, err);
 }
 
-/* Gives outputs that are no text for people a file of their own name, where they would go to a
- * terminal. */
+/* Names a file for each output that would write a non-text format to a terminal. */
 static int name_output(struct options *opt, struct ms_err *err)
 {
 	const char *point, *kept,

@@ -51,40 +51,42 @@ struct options {
 	size_t view_count;
 	struct budgets budgets;
 	struct ms_wrappers wrappers;
-	struct ms_arena arena;     /* of texts from files */
-	const char *const *inputs; /* none = standard input */
+	struct ms_arena arena;     /* owns texts read from files */
+	const char *const *inputs; /* none: standard input */
 	size_t input_count;
-	size_t limit;         /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
-	const char *at;       /* NULL = end */
-	int64_t site;         /* of VIEW_SITE */
-	enum group_key by;    /* of VIEW_BY */
-	const char *sql;      /* of VIEW_SQL */
-	const char *annotate; /* of VIEW_ANNOTATE */
-	/* a word: nothing is read then; NULL = none */
+	size_t limit;         /* maximum rows of a list; LIMIT_DEFAULT = the default of each
+				 view; SIZE_MAX = all */
+	const char *at;       /* point in time, NULL = end */
+	int64_t site;         /* argument of VIEW_SITE */
+	enum group_key by;    /* argument of VIEW_BY */
+	const char *sql;      /* argument of VIEW_SQL */
+	const char *annotate; /* argument of VIEW_ANNOTATE */
+	/* a word to explain instead of reading inputs; NULL = none */
 	const char *explain;
-	bool list_exports;   /* likewise: the formats of --export */
-	const char *process; /* of the run of a trace; NULL = the one with the highest peak */
-	bool only_first;     /* the trace itself */
+	bool list_exports;   /* list the formats of --export instead of reading inputs */
+	const char *process; /* which process of the trace's run; NULL = the one with the highest
+				peak */
+	bool only_first;     /* only the named trace, not its whole run */
 	struct links links;
-	uint64_t reach;      /* of VIEW_GROWTH: bytes, 0 = none */
+	uint64_t reach;      /* argument of VIEW_GROWTH: bytes, 0 = none */
 	enum metric metric;  /* METRIC_COUNT = not given */
-	bool tree_up, entry; /* of VIEW_TREE */
-	size_t width;        /* 0 = the terminal's */
+	bool tree_up, entry; /* options of VIEW_TREE */
+	size_t width;        /* columns, 0 = as the terminal */
 	enum color color;
 	bool ascii, full_names, no_pager;
-	enum layout layout; /* of FORMAT_JSON; LAYOUT_GO of EXPORT_TYPES */
+	enum layout layout; /* layout of FORMAT_JSON; LAYOUT_GO: of EXPORT_TYPES */
 	bool pretty;
 	bool anonymize;
-	bool no_source; /* of the page */
-	bool strict;    /* a budget whose pattern fits nothing is trouble */
+	bool no_source; /* HTML page without source lines */
+	bool strict;    /* a budget whose pattern matches no site is an error */
 	struct ms_cli cli;
 };
 
-/* Fills `opt`; strings stay where they are. 0, or -1 with `err` set: a usage error. After --help or
- * --version nothing else is looked at. */
+/* Fills `opt`; strings are borrowed from argv. 0, or -1 with `err` set: a usage error. The
+ * arguments after --help or --version are ignored. */
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err);
 
 void options_free(struct options *opt);
 
-/* The option that asks for a view, without its dashes. */
+/* Returns the option that requests a view, without its dashes. */
 const char *view_name(enum view v);

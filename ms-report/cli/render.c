@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Markdown for a pull request: hosts refuse comments of 64 KB. */
+/* Maximum bytes of Markdown for a pull request: hosts refuse comments of 64 KB. */
 #define MARKDOWN_MAX 60000
 
 static size_t limit_of(const struct options *opt, enum format f, enum view v)
@@ -37,7 +37,7 @@ static size_t limit_of(const struct options *opt, enum format f, enum view v)
 	return text[v] ? text[v] : 20;
 }
 
-/* Returns the metric of --tree, --by and --folded when --metric does not say. */
+/* Returns the metric of --tree, --by and --folded if --metric is not given. */
 static enum metric metric_of(const struct page *p, const struct options *opt)
 {
 	if (opt->metric != METRIC_COUNT)
@@ -45,8 +45,8 @@ static enum metric metric_of(const struct page *p, const struct options *opt)
 	return p->m->peak.bytes != UNKNOWN ? METRIC_PEAK : METRIC_LIVE;
 }
 
-/* Makes the table of --annotate: of the moment that was asked for; without one by the metric that
- * other views have. */
+/* Makes the table of --annotate: at the requested moment, or else for the metric of the other
+ * views. */
 static struct table annotate(const struct page *p, const struct options *opt, size_t limit,
 			     bool context)
 {
@@ -72,7 +72,7 @@ static enum metric list_metric(enum view v)
 	return metrics[v - VIEW_LEAKS];
 }
 
-/* --by thread is --threads, and so on. */
+/* Replaces --by thread and --by size by the view of --threads and --sizes. */
 static enum view table_view(const struct options *opt, enum view v)
 {
 	if (v != VIEW_BY)
@@ -116,7 +116,7 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 	}
 }
 
-/* The list that a view stands for, if it does. */
+/* Makes the list of a list view. False: the view is no list. */
 static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
 {
 	if (!is_list(v))
@@ -125,7 +125,7 @@ static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
 	return true;
 }
 
-/* The first screen of processes that were not recorded. */
+/* Writes the first screen for processes that were only observed through /proc. */
 static void text_proc(struct page *p, struct out *o, size_t limit)
 {
 	struct table t[PROC_TABLES];
@@ -205,7 +205,7 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	}
 }
 
-/* With what the report of one process of a run begins. */
+/* Begins the report of one process of a run. */
 static void text_run(struct page *p, bool all, struct out *o)
 {
 	if (!p->run)
@@ -295,7 +295,7 @@ static void markdown_report(struct page *p, const struct options *opt, struct ou
 			used = limit > used ? limit : used;
 			markdown_view(p, opt, opt->views[i], limit, o);
 		}
-		/* fewer rows until it fits; what is left out is summed up */
+		/* halve the rows until the text fits; the omitted rows are summed up */
 		most = (used == SIZE_MAX ? p->m->sites.n + p->m->threads.n + 2 : used) / 2;
 	} while (o->n > MARKDOWN_MAX && most > 0);
 }
@@ -322,12 +322,13 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 	}
 }
 
-/* A page of a browser, or a program that reads all of it, hardly takes more. */
+/* Maximum bytes without a warning: browsers and programs that read a whole file hardly handle more.
+ */
 #define LONG_FORM_MAX 1000000000
-/* More is not read by people, and tables are quicker to read by programs. */
+/* Maximum bytes chosen automatically: people do not read more, and programs read tables faster. */
 #define LONG_FORM_AUTO 16000000
 
-/* Counts what the long form of JSON takes, where it is asked for, or may be. */
+/* Returns the bytes of call stacks in the long form of JSON; 0 if it cannot be chosen. */
 static uint64_t long_form_bytes(const struct page *p, const struct options *opt)
 {
 	bool asked = opt->layout == LAYOUT_AUTO || opt->layout == LAYOUT_FULL, json = false;
@@ -364,7 +365,8 @@ const char *render_large(const struct page *p, const struct options *opt, enum f
 		(double)bytes / 1e6);
 }
 
-/* Views that are tables go in as such; a list chooses the order of the sites. */
+/* Writes JSON. A view that is a table is added as one; a list view chooses the order of the sites.
+ */
 static void json(struct page *p, const struct options *opt, struct out *o)
 {
 	enum metric metric = METRIC_LIVE;
@@ -399,7 +401,7 @@ static void json_or_pretty(struct page *p, const struct options *opt, struct out
 	o->pretty = NULL;
 }
 
-/* Returns the metric that --metric or a list view asks for; METRIC_COUNT = neither. */
+/* Returns the metric of --metric or of a list view; METRIC_COUNT = neither is given. */
 static enum metric asked_metric(const struct options *opt)
 {
 	enum metric metric = opt->metric;

@@ -14,13 +14,12 @@
 
 struct out;
 
-/* Finds what the views are about, before anything is written. 0, or -1 with `err` set: a site that
- * is not there, a query that fails. */
+/* Looks up the subjects of the views before anything is written. 0, or -1 with `err` set: a site
+ * that does not exist, or a query that fails. */
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
-/* Returns a remark to be made before an output that is very large is written; NULL = none is
- * needed. */
+/* Returns a remark on a very large output, to be printed before it is written; NULL = none. */
 const char *render_large(const struct page *p, const struct options *opt, enum format f);
-/* Returns what the format lacks, as export_lacks() does, for the metric that was asked for. */
+/* Returns what the format lacks, as export_lacks() does, for the metric requested. */
 const char *render_lacks(const struct page *p, const struct options *opt,
 			 const struct output *output);
 /* Writes one output of a prepared page to `o`. */

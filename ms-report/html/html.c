@@ -45,7 +45,8 @@ static void put_head(struct out *o, const char *title)
 	out_str(o, "</style>\n</head>\n<body>\n");
 }
 
-/* "orderd", cleaned; of many processes that were only looked at, how many. */
+/* Returns the program's name, cleaned, such as "orderd"; if several processes were only observed
+ * through /proc, their number. */
 static const char *program(struct page *p)
 {
 	struct model *m = p->m;
@@ -56,8 +57,8 @@ static const char *program(struct page *p)
 	return html_text(p, base_name(v[0]));
 }
 
-/* Who ran, and what the figures are worth: what must be there before anything else, and without a
- * script. */
+/* Writes what must be shown first, and without scripts: what was run, and how reliable the figures
+ * are. */
 static void put_who(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
@@ -103,7 +104,7 @@ static void put_who(struct page *p, struct out *o)
 	out_str(o, "</header>\n");
 }
 
-/* The first screen, for who has no script. */
+/* Writes the first screen for browsers without scripts. */
 static void put_text(struct out *o, const char *text)
 {
 	out_str(o,
@@ -129,7 +130,7 @@ static void put_base64(struct out *o, const unsigned char *v, size_t n)
 	}
 }
 
-/* The JSON and the columns of `s`, not yet packed, into `o`. */
+/* Writes the JSON and the columns of `s`, uncompressed, to `o`. */
 static void write_data(struct page *p, const struct html_sites *s, enum metric metric,
 		       struct out *o)
 {
@@ -162,7 +163,7 @@ static void write_data(struct page *p, const struct html_sites *s, enum metric m
 	bytes_free(&strings);
 }
 
-/* Packed, in base64. */
+/* Writes the data compressed and in base64. */
 static void pack(const struct out *data, struct out *o)
 {
 	uLongf n = compressBound(data->n);
@@ -173,7 +174,8 @@ static void pack(const struct out *data, struct out *o)
 	free(v);
 }
 
-/* Writes the data of as many sites as `limit` says, or as fit beside `used` bytes. */
+/* Writes the data of at most `limit` sites; LIMIT_DEFAULT = as many as fit in HTML_MAX with the
+ * `used` bytes. */
 static void put_data(struct page *p, struct out *o, enum metric metric, size_t limit, size_t used)
 {
 	bool fit = limit == LIMIT_DEFAULT;

@@ -13,10 +13,10 @@
 struct out;
 struct page;
 
-/* Most bytes of a page for which sites are left out when nobody asked for a number of them. */
+/* maximum bytes of a page if no number of sites was requested; further sites are left out */
 #define HTML_MAX 3000000
 
-/* The whole page. `text` is the first screen, for who has no script. `limit`: sites that are told
- * one by one, SIZE_MAX = all, LIMIT_DEFAULT = as many as HTML_MAX allows; the others are one entry
- * with their sums. `metric` is what charts begin with. */
+/* Writes the whole page. `text`: first screen, for browsers without scripts. `limit`: number of
+ * sites listed individually, SIZE_MAX = all, LIMIT_DEFAULT = as many as fit in HTML_MAX bytes; the
+ * remaining sites are summed in one entry. `metric`: initial metric of the charts. */
 void html_report(struct page *p, struct out *o, const char *text, enum metric metric, size_t limit);

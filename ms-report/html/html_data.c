@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer than any name that a person reads, shorter than what a page cannot bear. */
+/* Maximum length of a text: longer than any readable name, short enough for a page. */
 #define TEXT_WIDTH 16000
-/* Limits the number of spans in the timeline. */
+/* Maximum number of spans in the timeline. */
 #define SPANS 1000
 
 const char *html_text(struct page *p, const char *s)
@@ -107,7 +107,7 @@ void html_spans_write(struct model *m, struct html_columns *c)
 	};
 	struct span *s;
 	size_t n = curve_make(m, SPANS, &s);
-	/* the largest of many estimates is none */
+	/* the largest of many estimates does not estimate the maximum */
 	for (size_t i = 0; i < n; i++)
 		if (s[i].estimated)
 			s[i].live_min = s[i].live_max = UNKNOWN;
@@ -137,7 +137,7 @@ static void put_figure(const struct diff_row *const *v, size_t n, int f, struct 
 void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	size_t all = m->diff ? m->diff->rows.n : 0, n = 0;
-	/* rows of places whose site is told */
+	/* rows whose site is listed individually */
 	const struct diff_row **v = ms_arena_alloc(&m->arena, (all + 1) * sizeof *v);
 	for (size_t i = 0; i < all; i++) {
 		v[n] = &m->diff->rows.v[i];

@@ -43,34 +43,34 @@ struct page;
 
 /* ---- strings: each once, numbered as they come ---- */
 
-/* With their NULs. */
+/* Returns the number of a text, whose bytes in the table include the NUL. */
 uint32_t html_string(struct table_of_bytes *strings, const char *text);
 
 /* ---- columns ---- */
 
 struct html_columns {
-	struct out bytes; /* the values */
-	struct out names; /* "columns" without its brackets */
+	struct out bytes; /* encoded values */
+	struct out names; /* array "columns" without its brackets */
 };
-/* A column whose name is made by printf. */
+/* Begins a column; its name is made by printf. */
 void html_column(struct html_columns *c, size_t rows, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void html_plain(struct html_columns *c, uint64_t v);
 void html_figure(struct html_columns *c, uint64_t v);
-/* `v` and `base` may be UNKNOWN. */
+/* Appends the change from `base` to `v`; each may be UNKNOWN. */
 void html_change(struct html_columns *c, uint64_t base, uint64_t v);
 void html_delta(struct html_columns *c, uint64_t *before, uint64_t v);
 
 /* ---- sites and their stacks ---- */
 
-/* Which sites are told one by one. */
+/* Lists the sites that are shown individually. */
 struct html_sites {
-	uint32_t *v;   /* indices in m->sites, in the order of their stacks */
+	uint32_t *v;   /* indices in m->sites, in the order of the call stacks */
 	uint32_t *row; /* by index in m->sites: row in v, or NONE */
 	size_t n;
-	const struct site **largest; /* the same, those that matter most first */
+	const struct site **largest; /* the same sites, the most relevant first */
 };
-/* The `most` that matter most by any figure. Free with html_sites_free. */
+/* Chooses the `most` sites that are most relevant by any figure. Free with html_sites_free. */
 struct html_sites html_sites_choose(struct model *m, size_t most);
 void html_sites_free(struct html_sites *s);
 void html_sites_write(struct page *p, const struct html_sites *s, struct table_of_bytes *strings,
@@ -78,18 +78,19 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 
 /* ---- the rest ---- */
 
-/* Columns of timeline, moments and comparison. */
+/* Writes the columns of the timeline; the other two write those of the moments and the comparison. */
 void html_spans_write(struct model *m, struct html_columns *c);
 void html_moments_write(struct model *m, const struct html_sites *s, struct html_columns *c);
 void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c);
-/* The members of the JSON object but strings and columns. */
+/* Writes the members of the JSON object, except strings and columns. */
 void html_words_write(struct page *p, struct ms_json *j, const struct html_sites *s,
 		      enum metric metric);
-/* The member "lists": what the page says first, [{id, title, wrong, heads, rows: [{site, cells, name,
- * place, called, note, caller, caller_place, apart, more}], rest: [{cells, words}]}]. */
+/* Writes member "lists", the first content of the page: [{id, title, wrong, heads, rows: [{site,
+ * cells, name, place, called, note, caller, caller_place, apart, more}], rest: [{cells, words}]}].
+ */
 void html_lists_write(struct page *p, struct ms_json *j);
-/* The member "source": lines around those that sites are named after, [{file, changed_after (there are
- * no lines of it then), parts: [[first line, [text, ...]], ...]}]. */
+/* Writes member "source", the source lines around those of the sites: [{file, changed_after (then
+ * without lines), parts: [[first line, [text, ...]], ...]}]. */
 void html_source_write(struct page *p, struct ms_json *j, const struct html_sites *s);
-/* A text as all of them are: cleaned, and cut where it is absurdly long; NULL stays NULL. */
+/* Returns a text cleaned, and cut if it is extremely long; NULL for NULL. */
 const char *html_text(struct page *p, const char *s);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ROWS 5
-#define SOME_PART 5 /* of the calls: from this part on temporary ones get a list */
+#define SOME_PART 5 /* divisor of the calls: a larger part that is temporary gets a list */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 static void put_text(struct page *p, struct ms_json *j, const char *key, const char *s)
@@ -21,7 +21,7 @@ static void put_text(struct page *p, struct ms_json *j, const char *key, const c
 		ms_json_string(j, key, html_text(p, s));
 }
 
-/* "< main src/main.c:7" */
+/* Returns a caller or callee as text: "< main src/main.c:7". */
 static const char *apart_words(struct page *p, const struct apart_line *l)
 {
 	const char *sign = l->sign == ' ' ? "" : l->sign == '<' ? "< " : "> ";
@@ -50,7 +50,7 @@ static void put_cells(struct page *p, struct ms_json *j, const char *const *cell
 	ms_json_close(j, ']');
 }
 
-/* A row: its figures, then the site as a list of text says it, and words about it. */
+/* Writes a row: its figures, the site as in a list of text, and remarks. */
 static void put_row(struct page *p, struct ms_json *j, const struct list *l, const struct site *s,
 		    const struct apart *apart, const char *const *cells, size_t n,
 		    const struct words *more)
@@ -75,7 +75,7 @@ static void put_row(struct page *p, struct ms_json *j, const struct list *l, con
 	ms_json_close(j, '}');
 }
 
-/* After the rows, those of what is not among them. */
+/* Closes the rows and opens the sums of sites outside the rows. */
 static void open_rest(struct ms_json *j)
 {
 	ms_json_close(j, ']');
@@ -131,8 +131,8 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 	close_list(j);
 }
 
-/* Writes what churns; or else the busiest sites, or those that allocated most, of which the text
- * report has only the first. */
+/* Writes the sites that churn, else the busiest ones, else those that allocated most. The text
+ * report shows only the first of such sites. */
 static void put_most(struct page *p, struct ms_json *j, const struct first_screen *f,
 		     const struct list *first)
 {
@@ -152,7 +152,8 @@ static void put_most(struct page *p, struct ms_json *j, const struct first_scree
 		 f->churning, &l, &share);
 }
 
-/* The groups of the first screen of text; then what was temporary, if much was. */
+/* Writes the groups of the text report's first screen, then a list of temporary blocks if there
+ * were many. */
 static void put_run(struct page *p, struct ms_json *j)
 {
 	static const char *const ids[METRIC_LISTS] = {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define MOMENTS 64
-#define CELLS 40000 /* moments by sites */
+#define CELLS 40000 /* maximum number of moments times sites */
 
 static int by_time(const void *x, const void *y, void *arg)
 {
@@ -20,8 +20,8 @@ static int by_time(const void *x, const void *y, void *arg)
 	return MS_ORDER(v[a].time_ns, v[b].time_ns) ?: MS_ORDER(a, b);
 }
 
-/* Indices in m->snapshots, in the order of time, each time once. Of several processes a moment is
- * not one for all. */
+/* Chooses indices in m->snapshots, in order of time, one per time. Returns none for several
+ * processes, because they share no moment. */
 static size_t choose(const struct model *m, uint32_t *v)
 {
 	size_t n = 0, kept = 0;
@@ -68,7 +68,7 @@ static int by_row(const void *x, const void *y)
 	return MS_ORDER(a->row, b->row);
 }
 
-/* The sites that changed most, in the order of their rows. */
+/* Chooses the sites that changed most, in the order of their rows. */
 static size_t most_moved(const uint64_t *live, size_t moments, size_t sites, struct moved *v)
 {
 	size_t n = sites < CELLS / moments ? sites : CELLS / moments;

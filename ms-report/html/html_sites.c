@@ -49,7 +49,8 @@ static double score(const struct model *m, const struct site *s, const struct pa
 	return lost > best ? lost : best;
 }
 
-/* Places that ms-diff compared come first, by how much they changed. */
+/* Raises the scores of the sites that ms-diff compared, by the size of the change, above all
+ * others. */
 static void score_changes(const struct model *m, struct scored *v)
 {
 	const struct diff *d = m->diff;
@@ -66,16 +67,16 @@ static void score_changes(const struct model *m, struct scored *v)
 	}
 }
 
-/* Walks the stacks in preorder: `visit` gets each node that has a chosen site at or below it, and
- * how many levels lie between its caller and the node visited before. */
+/* Walks the call stacks in preorder, over nodes with a chosen site at or below the node. `up` is
+ * the number of levels from the previous node up to the node's caller. */
 struct walk {
 	const struct model *m;
 	bool *used;
-	uint32_t *child, *next; /* lists of called nodes, of model order */
+	uint32_t *child, *next; /* lists of called nodes, in the order of the model */
 	uint32_t roots;
 	uint32_t *order; /* nodes in preorder */
 	uint32_t *up;
-	uint32_t *row; /* of a node in that order */
+	uint32_t *row; /* by node: its index in order */
 	size_t n;
 };
 
@@ -180,7 +181,7 @@ void html_sites_free(struct html_sites *s)
 
 /* ---- frames and functions ---- */
 
-/* Writes a value of a column "new": a number that was given in the order of first use. */
+/* Writes a value of a column "new" for a number assigned in order of first use. */
 static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 {
 	html_plain(c, *seen - number);
@@ -189,11 +190,11 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 
 /* Identifies a function. Frames with equal bytes of it are merged, so it must not have padding. */
 struct function {
-	uint32_t name, module; /* strings; module + 1 */
-	uint32_t known, noted; /* it has a name; it is a remark */
+	uint32_t name, module; /* number of the name in strings; index of the module's path + 1 */
+	uint32_t known, noted; /* whether it has a name; whether it is a remark */
 };
 
-#define BRIEF 64 /* columns of a short name */
+#define BRIEF 64 /* maximum columns of a short name */
 
 static struct function function_of(struct page *p, const struct frame *f, struct table_of_bytes *s)
 {
@@ -207,7 +208,7 @@ static struct function function_of(struct page *p, const struct frame *f, struct
 				 .noted = f->note != NULL};
 }
 
-/* Short names of functions, in their order: those that differ read different. */
+/* Returns the short names of functions, in order. Different functions get different names. */
 static const char **brief_names(struct page *p, const struct table_of_bytes *functions,
 				const struct table_of_bytes *strings)
 {
@@ -260,7 +261,7 @@ static const struct frame *frame_at(const struct model *m, const struct table_of
 	return &m->frames.v[f];
 }
 
-/* `frames`: indices in m->frames, in the order of first use. */
+/* Writes the frames. `frames`: indices in m->frames, in order of first use. */
 static void put_frames(struct page *p, const struct table_of_bytes *frames,
 		       struct table_of_bytes *s, struct html_columns *c)
 {
@@ -313,7 +314,7 @@ static void put_figures(const struct model *m, const struct html_sites *s, struc
 static const enum told estimated[] = {TOLD_LIVE, TOLD_PEAK, TOLD_ALLOCATED, TOLD_ALLOCATIONS};
 #define ESTIMATED (sizeof estimated / sizeof *estimated)
 
-/* Writes the ends of the intervals of estimates. */
+/* Writes the ends of the intervals of all estimates. */
 static void put_intervals(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	for (size_t k = 0; m->est && k < 2 * ESTIMATED; k++) {

@@ -18,12 +18,12 @@
 #include <sys/stat.h>
 
 enum {
-	BEFORE = 5,          /* lines before that of a site */
-	AFTER = 4,           /* and after it */
-	PLACES = 300,        /* sites that have some */
-	LINE_COLUMNS = 160,  /* of a line */
-	BYTES = 100000,      /* of all lines */
-	FILE_MOST = 1 << 23, /* bytes of a file */
+	BEFORE = 5,          /* lines shown before a site's line */
+	AFTER = 4,           /* lines shown after a site's line */
+	PLACES = 300,        /* maximum number of sites with source lines */
+	LINE_COLUMNS = 160,  /* maximum length of a line */
+	BYTES = 100000,      /* maximum bytes of all lines */
+	FILE_MOST = 1 << 23, /* maximum bytes of a source file */
 };
 
 static int by_line(const void *x, const void *y)
@@ -40,7 +40,8 @@ static bool is_source(const char *path, const struct frame *f)
 	       strchr(base_name(path), '.');
 }
 
-/* Was the file written after the program was built, as far as its module's file still says so? */
+/* Tells whether the file was changed after the program was built, judged by the module's file if
+ * that is unchanged. */
 static bool is_newer_than_module(const struct model *m, const struct frame *f, const char *path)
 {
 	struct stat source, built;
@@ -49,7 +50,8 @@ static bool is_newer_than_module(const struct model *m, const struct frame *f, c
 	       !source_is_newer(m, module) && source.st_mtime > built.st_mtime;
 }
 
-/* Lines of one file around those of `n` frames, each once: [first line, [text, ...]], ... */
+/* Writes the lines of one file around those of `n` frames, each line once: [first line, [text,
+ * ...]], ... */
 static void put_parts(struct page *p, struct ms_json *j, const struct frame *const *v, size_t n,
 		      const struct source *s, size_t *left)
 {

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of a small table, and sites with details. */
+/* Maximum number of rows of a table, and of sites with details. */
 #define ROWS 1000
 #define DETAILS 1000
 
@@ -81,7 +81,7 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "source_root", p->links.source_root);
 }
 
-/* Figures of "totals" in the JSON report, exact and, where they are estimates, as they are said. */
+/* Writes the figures of "totals" as in the JSON report, and estimates also as text. */
 static void put_totals(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
@@ -133,7 +133,7 @@ static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
 	ms_json_close(j, ']');
 }
 
-/* Total = sites that are told + left out + hidden + other, for each metric. */
+/* Writes, for each metric, a total = sites listed individually + left out + hidden + other. */
 static void put_metrics(struct page *p, struct ms_json *j, const struct html_sites *s)
 {
 	struct model *m = p->m;
@@ -256,7 +256,8 @@ static const char *const row_kinds[] = {[ROW_ITEM] = "",
 					[ROW_OTHER] = "other",
 					[ROW_TOTAL] = "total"};
 
-/* {"id":"threads","title":..,"columns":[[title, name, kind, sum]],"rows":[[kind, cell...]]} */
+/* Writes a table: {"id":"threads","title":..,"columns":[[title, name, kind, sum]],"rows":[[kind,
+ * cell...]]} */
 static void put_table(struct page *p, struct ms_json *j, const char *id, struct table t)
 {
 	ms_json_open(j, NULL, '{');
@@ -327,7 +328,7 @@ static void put_tables(struct page *p, struct ms_json *j)
 
 /* ---- details ---- */
 
-/* An array of rows [a, b, ...] of the answer to a query. */
+/* Writes the rows of a query's result as an array of [a, b, ...]. */
 static void put_query(struct page *p, struct ms_json *j, const char *key, const char *sql)
 {
 	sqlite3_stmt *st = model_ask(p->m, "%s", sql);
@@ -347,7 +348,7 @@ static void put_query(struct page *p, struct ms_json *j, const char *key, const 
 	ms_json_close(j, ']');
 }
 
-/* Some columns of a table, its first `most` rows. */
+/* Writes some columns of the first `most` rows of a table. */
 static void put_columns(struct page *p, struct ms_json *j, const char *key, struct table t,
 			size_t most, const int *columns, size_t n)
 {
@@ -409,8 +410,8 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 
 /* ---- comparison ---- */
 
-/* Writes the old and new sums of the places that are not in the page, in the order of the
- * figures. */
+/* Writes the old and new sums of the sites that are not in the page, in the order of the figures.
+ */
 static void put_left_out(const struct diff *d, const struct html_sites *s, struct model *m,
 			 struct ms_json *j)
 {

@@ -90,15 +90,15 @@ void key_free(struct key_tree *t)
 
 /* ---- gzip ---- */
 
-/* A window of 2^15 bytes; 16 more asks for the header of gzip. */
+/* A window of 2^15 bytes; adding 16 requests a gzip header. */
 #define GZIP_WINDOW (15 + 16)
 #define GZIP_CHUNK 65536
-#define PART_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
+#define PART_MAX ((size_t)1 << 30) /* chunk size, as zlib counts in 32 bits */
 
 void gzip_open(struct gzip *g, struct out *to, bool plain)
 {
 	*g = (struct gzip){.to = to, .plain = plain};
-	/* the only failure is no memory, which ends the program as everywhere */
+	/* can fail only for lack of memory, which ends the program as everywhere else */
 	if (!plain && deflateInit2(&g->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
 				   Z_DEFAULT_STRATEGY) != Z_OK)
 		ms_xrealloc(NULL, SIZE_MAX, 1);

@@ -21,9 +21,9 @@ struct ms_json_pretty;
 struct out {
 	char *v;
 	size_t n, cap;
-	int fd;    /* where it is emptied whenever it is large; 0 = never */
-	int error; /* errno of the first failed write; what comes later is dropped */
-	struct ms_json_pretty *pretty; /* lays out the JSON that is written; NULL = nothing does */
+	int fd;    /* written to whenever the buffer is large; 0 = never */
+	int error; /* errno of the first failed write; all later output is dropped */
+	struct ms_json_pretty *pretty; /* formats the JSON written; NULL = as it is */
 };
 
 void out_put(struct out *o, const char *s, size_t n);
@@ -31,16 +31,16 @@ void out_str(struct out *o, const char *s);
 void out_char(struct out *o, char c);
 void out_repeat(struct out *o, const char *s, size_t times);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A decimal number, exact. */
+/* Appends a number in decimal. */
 void out_number(struct out *o, uint64_t n);
-/* A text with entities of HTML for those of its characters that stand in `which`, which may have
- * <>&"@#|, and a backslash before those that stand in the other. */
+/* Appends a text with HTML entities for characters that are in `which` (any of <>&"@#|), and a
+ * backslash before characters that are in `backslashed`. */
 void out_escaped(struct out *o, const char *s, const char *which, const char *backslashed);
-/* Empties the buffer into fd. 0, or -1 with `err` set ("cannot write 'NAME': why") if this or any
- * earlier write failed. */
+/* Writes the buffer to fd and empties it. 0, or -1 with `err` set ("cannot write 'NAME': why") if
+ * this or any earlier write failed. */
 int out_flush(struct out *o, const char *name, struct ms_err *err);
 void out_free(struct out *o);
-/* A writer of JSON into it. */
+/* Returns a JSON writer that appends to `o`. */
 struct ms_json out_json(struct out *o);
 
 /* ---- what an output is written as, and where it goes ---- */
@@ -54,40 +54,41 @@ enum format {
 	FORMAT_SARIF,
 	FORMAT_JUNIT,
 	FORMAT_GITHUB,
-	FORMAT_EXPORT, /* of another program: see export.h */
+	FORMAT_EXPORT, /* another program's format, see export.h */
 };
 
-/* How the file of a format is called, and what the beginning of one has that we wrote. */
+/* Describes a file format: the suffix of file names, and a text that identifies files written by
+ * us. */
 struct file_kind {
-	const char *ending; /* NULL = it is text for people */
-	const char *marker; /* NULL = that cannot be told */
+	const char *ending; /* suffix; NULL = text for people */
+	const char *marker; /* text near the start of the file; NULL = none */
 };
 
 struct output {
 	enum format format;
-	const struct export_kind *export; /* of FORMAT_EXPORT; else NULL */
+	const struct export_kind *export; /* set for FORMAT_EXPORT; else NULL */
 	struct file_kind file;
 	const char *path; /* NULL = standard output */
-	const char *name; /* of its option, "json", "export=pprof"; NULL = none was given */
-	char joint;       /* between that and the name of a file */
-	bool standard;    /* standard output was asked for, be it a terminal */
-	bool own_name;    /* nobody named the file */
+	const char *name; /* option that requested it, "json" or "export=pprof"; NULL = none */
+	char joint;       /* character between the option and a file name */
+	bool standard;    /* standard output was requested, even if it is a terminal */
+	bool own_name;    /* file name chosen by us */
 };
 
 /* ---- own_name.c ---- */
 
-/* How files of our own formats are called. */
+/* Returns the suffix and the marker of one of our own formats. */
 struct file_kind file_kind_of(enum format f);
-/* Returns the file that an output made of `input` goes to instead of a terminal, in the working
- * folder: "run.html" of "/tmp/run.trace"; NULL: it is text for people. */
+/* Returns the name of a file in the working folder for an output made of `input` that would
+ * otherwise go to a terminal: "run.html" for "/tmp/run.trace"; NULL for text for people. */
 const char *own_name(struct ms_arena *a, const char *input, const char *ending);
-/* Looks whether that file can be written so that nothing is lost: a file that is not ours is to be
- * *kept (static), as FILE~; with `move` it is. 0, or -1 with `err` set. */
+/* Checks that the file can be written without losing data. If it exists and is not ours, *kept
+ * (static) is its backup name FILE~; with `move` it is renamed to that. 0, or -1 with `err` set. */
 int own_name_room(const struct output *output, const char **kept, bool move, struct ms_err *err);
 
 /* ---- pager.c ---- */
 
-/* Shows `n` bytes of text, which go to a terminal, and waits until the reader has had enough; that
- * it was left early is no error. False when there is no pager, none is needed because the text fits
- * on the screen, or it could not be run: then nothing was shown. */
+/* Shows `n` bytes of text in a pager on the terminal and waits until it exits; quitting early is no
+ * error. False = nothing was shown, because there is no pager, the text fits on the screen, or the
+ * pager could not be run. */
 bool pager_show(const char *text, size_t n);

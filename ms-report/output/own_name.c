@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD 65536 /* bytes in which a marker is looked for */
+#define HEAD 65536 /* bytes searched for a marker */
 
 static const struct file_kind kinds[FORMAT_EXPORT + 1] = {
 	[FORMAT_JSON] = {".json", "{\"format\":\"memscope-report\""},
@@ -78,7 +78,7 @@ int own_name_room(const struct output *output, const char **kept, bool move, str
 				output->path, output->name, output->joint, output->name,
 				output->joint);
 	} else if (file && !has_marker(&p, output->file.marker)) {
-		/* A file that appears meanwhile is not replaced either. */
+		/* RENAME_NOREPLACE: a backup created in the meantime is not replaced either */
 		*kept = old;
 		bool there = fstatat(p.folder, old, &st, AT_SYMLINK_NOFOLLOW) == 0;
 		if (!there && move)

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The command; NULL = none, which an empty variable and "cat" mean; "" = less, where there is one. */
+/* Returns the pager command; "" = less, the default; NULL = none, for an empty variable or "cat".
+ */
 static const char *command(void)
 {
 	const char *s = getenv("MEMSCOPE_PAGER");
@@ -34,14 +35,15 @@ static bool fits(const char *text, size_t n)
 	return lines < w.ws_row;
 }
 
-/* Becomes the pager, which reads `fd`. A command that is not there is the shell's status 127. */
+/* Executes the pager, which reads `fd`. Exits with 127 if the command is not found, as the shell
+ * does. */
 __attribute__((noreturn)) static void become(const char *pager, int fd)
 {
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
-	/* colours and a quick end, as less -FRX, for a PAGER that is just "less" */
+	/* colours, and exit if the text fits, for a PAGER that is just "less" */
 	setenv("LESS", "FRX", 0);
 	bool reads = dup2(fd, STDIN_FILENO) >= 0;
 	if (reads && *pager)
@@ -57,9 +59,9 @@ bool pager_show(const char *text, size_t n)
 	int pipes[2], status = 0;
 	if (!pager || fits(text, n) || pipe(pipes) != 0)
 		return false;
-	/* what is typed is for the pager, as long as it is there */
+	/* while the pager runs, keys such as Ctrl-C are for the pager */
 	void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
-	/* where it is ignored, as who started us may have it, nobody can wait for a child */
+	/* if the parent process ignores SIGCHLD, waiting for a child would not work */
 	signal(SIGCHLD, SIG_DFL);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -68,7 +70,7 @@ bool pager_show(const char *text, size_t n)
 	}
 	close(pipes[0]);
 	if (pid > 0)
-		ms_write_all(pipes[1], text, n); /* EPIPE: it was left early */
+		ms_write_all(pipes[1], text, n); /* EPIPE: the pager was quit early */
 	close(pipes[1]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		continue;
