@@ -7,10 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A figure that is not known, where figures are signed: null in the database. Never added to. */
+/* A signed figure that is not known: null in the database. Never used in sums. */
 #define DELTA_UNKNOWN INT64_MIN
 
-/* a + b and a - b; not known if either is not, or if it does not fit. */
+/* Returns a + b; delta_sub() returns a - b. DELTA_UNKNOWN if either is not known, or on overflow.
+ */
 static inline int64_t delta_add(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -26,14 +27,14 @@ static inline int64_t delta_sub(int64_t a, int64_t b)
 		       : rest;
 }
 
-/* Least and largest over several runs, or a 95 % interval; both DELTA_UNKNOWN: the figure is exact, or
- * nothing is known about how sure it is. */
+/* Holds a range over several runs, or a 95 % interval. Both are DELTA_UNKNOWN if the figure is
+ * exact, or its accuracy is not known. */
 struct limits {
 	int64_t low, high;
 };
 
-/* Figures of a site, in the order of the columns of table site_diff. The first two are at the points
- * that are compared, the next two at the peak, the others over the whole run. */
+/* Lists the figures of a site, in the order of the columns of table site_diff. The first two are at
+ * the points compared, the next two at the peak, the others over the whole run. */
 enum diff_figure {
 	DIFF_LIVE,
 	DIFF_LIVE_BLOCKS,
@@ -45,7 +46,7 @@ enum diff_figure {
 	DIFF_TEMPORARY,
 	DIFF_FIGURES
 };
-/* Lists their names, with what stands before them in the columns of that table. */
+/* Lists the names of the figures, with the prefix of their columns in table site_diff. */
 #define DIFF_FIGURE_NAMES(prefix)                                                                  \
 	{                                                                                          \
 		prefix "live_bytes", prefix "live_blocks", prefix "peak_bytes",                    \
@@ -69,5 +70,5 @@ enum diff_kind {
 };
 extern const char *const diff_kind_names[DIFF_KINDS];
 
-/* The figure of that name, of `n` bytes; DIFF_FIGURES = there is none. */
+/* Returns the figure whose name is the `n` bytes at `name`; DIFF_FIGURES = none. */
 enum diff_figure diff_figure_named(const char *name, size_t n);

@@ -39,7 +39,8 @@ static void add_to(struct model *m, struct estimates **e, enum est_figure figure
 	ms_spread_add(&(*e)->of[figure], x);
 }
 
-/* A row about a snapshot: a label may be the end or the peak, and the moment of --at. */
+/* Adds an estimate at a snapshot. One label can mean both the moment of --at and the end or the
+ * peak. */
 static void add_live(struct model *m, struct estimates **e, const char *label, bool blocks,
 		     const struct ms_spread *x)
 {
@@ -105,7 +106,8 @@ static void complete(struct estimates *e)
 	}
 }
 
-/* The peak and the end of all are the sums of the snapshots of that name, if there are any. */
+/* Replaces the peak or the end of the whole run by the sum over the snapshots with that label, if
+ * there are any. */
 static void sum_snapshots(struct model *m, const char *label, enum est_figure figure)
 {
 	struct ms_spread sum[2] = {{0}};

@@ -22,7 +22,8 @@ void images_link(struct model *m)
 	for (uint32_t i = 0; i < m->processes.n; i++) {
 		struct process *p = &m->processes.v[i];
 		p->became = p->became_row > 0 ? MODEL_FIND(m->processes, p->became_row) : NONE;
-		p->became = p->became > i ? p->became : NONE; /* so that following it ends */
+		p->became = p->became > i ? p->became : NONE; /* only later images, so that
+								 following the links terminates */
 		m->images += p->became != NONE;
 		last = p->became == NONE ? i : last;
 		if (p->at_sum_peak_bytes == m->sum_peak_bytes && p->at_sum_peak_bytes)
@@ -82,7 +83,7 @@ bool moment_heap_is_apart(const struct model *m)
 
 /* ---- /proc only ---- */
 
-/* Do all processes have options of which this holds? */
+/* Tells whether the condition `what` holds for the options of every process. */
 static bool all_with(const struct model *m, const char *what)
 {
 	return model_number(m, "SELECT count(*) FROM process WHERE NOT coalesce(options, '') %s",
@@ -123,7 +124,7 @@ bool provenance_some(struct model *m)
 {
 	const char *cut = provenance_cut(m, NONE), *at = cut;
 	if (cut && !strstr(cut, " by "))
-		return true; /* it is anonymous */
+		return true; /* anonymized, so the conditions are not known */
 	while (at && (at = strstr(at, " --"))) {
 		at += strlen(" --");
 		if (strncmp(at, "from ", 5) != 0 && strncmp(at, "to ", 3) != 0)
@@ -151,8 +152,8 @@ struct one_time one_time_sum(struct model *m)
 #define GROWING "trend = 'growing'"
 #define GROWN "trend IN ('growing', 'doubling')"
 
-/* Returns what the rise of a site of a sampled process rests on: as many samples as rose, each worth
- * the mean, of which nothing is known but that. */
+/* Returns the spread of a sampled site's rise, as if each rise of the mean sampling distance were
+ * one sample; more is not known. */
 static struct ms_spread spread_of(const struct model *m, const struct site *s, uint64_t rise_bytes)
 {
 	double mean = (double)figure_or_0(m->processes.v[s->process].quality.sampled_bytes);
@@ -160,7 +161,7 @@ static struct ms_spread spread_of(const struct model *m, const struct site *s, u
 		.variance = (double)rise_bytes * mean, .step = mean, .step_variance = mean * mean};
 }
 
-/* Fills in by how much sites rose that grow. */
+/* Reads the rises of the sites that grow. */
 static void rises_read(struct model *m)
 {
 	sqlite3_stmt *q = model_ask(m, "SELECT site, rise_bytes FROM growth WHERE " GROWN
@@ -234,8 +235,8 @@ const struct unrecorded unrecorded[] = {
 };
 const size_t unrecorded_count = sizeof unrecorded / sizeof *unrecorded;
 
-/* Sets the state of the memory that attached processes had before, the worst of all processes. The
- * sums are known only if those of all processes are. */
+/* Sets the state of memory allocated before attaching to the worst of all processes. The sums are
+ * known only if they are known for each process. */
 static void take_before(struct model *m, bool some, bool part, const char *why)
 {
 	struct before *b = &m->before;
@@ -277,7 +278,8 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)
 
 /* ---- what the scan at the end of each process found ---- */
 
-/* The scan at the end, what came after it, or why it told nothing. */
+/* Reads a row on the scan at the end, on blocks allocated after it, or on the reason why it failed.
+ */
 static void take_scan(struct reader *r)
 {
 	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",
@@ -317,8 +319,7 @@ static void live_sub(struct live *from, struct live l)
 	from->blocks = figure_sub(from->blocks, l.blocks);
 }
 
-/* Computes the unreachable and late blocks of hidden sites, which are the totals less those of the
- * sites that are shown. */
+/* Computes the unreachable and late blocks of hidden sites: the totals minus the sites shown. */
 static void find_hidden(struct model *m)
 {
 	struct totals *t = &m->totals;
@@ -347,7 +348,7 @@ static int by_root(const void *a, const void *b)
 	return MS_ORDER(x->root, y->root) ?: MS_ORDER(x->site, y->site);
 }
 
-/* Computes what each site retains. Blocks that are lost with a hidden or unknown site are told of
+/* Computes the blocks that each site retains. Blocks lost with a hidden or unknown site count for
  * their own site. */
 static void find_leaks(struct model *m)
 {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Labels that the database has, each once, for a message. */
+/* Returns the different snapshot labels of the database, for a message. */
 static const char *labels(struct model *m)
 {
 	const char *all = "";
@@ -33,8 +33,8 @@ static bool has_label(const struct model *m, const char *label)
 	return false;
 }
 
-/* Which moment the live figures are of: as asked, else the end, else the last that the database
- * has. */
+/* Chooses the moment of the live figures: `at`, else the end, else the last snapshot of the
+ * database. */
 static int choose_moment(struct model *m, const char *at, struct ms_err *err)
 {
 	if (at && !has_label(m, at))
@@ -75,7 +75,7 @@ static uint64_t meta_number(struct model *m, const char *key)
 	return model_number(m, "SELECT value FROM meta WHERE key = %Q", key);
 }
 
-/* Which traces of a folder could not be read, and why. */
+/* Reads which traces of a folder could not be read, and why. */
 static void read_unreadable(struct model *m)
 {
 	m->traces_unreadable = figure_or_0(meta_number(m, "traces_unreadable"));
@@ -84,7 +84,7 @@ static void read_unreadable(struct model *m)
 			m->db, "SELECT value FROM meta WHERE key = 'unreadable'", &m->arena);
 }
 
-/* Reads what is known of interpreters whose frames are missing. */
+/* Reads what is known about interpreters with missing frames. */
 static void read_interpreters(struct model *m)
 {
 	m->chains_unread = figure_or_0(meta_number(m, "chains_unread"));
@@ -92,8 +92,8 @@ static void read_interpreters(struct model *m)
 		m->db, "SELECT value FROM meta WHERE key = 'interpreter_unknown'", &m->arena);
 }
 
-/* RSS of one process: the kernel's peak or the largest sample, and the last one. When the peak was
- * is known only if a sample was taken then. */
+/* Computes the peak RSS of each process, from the kernel or the largest sample, and its last RSS.
+ * The time of the peak is known only if a sample was taken then. */
 static void sum_samples(struct model *m)
 {
 	for (size_t i = 0; i < m->samples.n; i++) {
@@ -109,8 +109,8 @@ static void sum_samples(struct model *m)
 	}
 }
 
-/* Takes the largest RSS of the images of one process, or none of several processes: each has its own
- * moment. */
+/* Computes the overall peak RSS: the largest of all images of one process; not known for several
+ * processes, whose peaks differ in time. */
 static void sum_rss(struct model *m)
 {
 	struct totals *all = &m->totals;
@@ -126,8 +126,8 @@ static void sum_rss(struct model *m)
 	}
 }
 
-/* Sums of all processes. Peaks of several are not added up: the peak of their sum is a moment of
- * its own. */
+/* Sums up the figures of all processes. Peaks of several processes are not added up: the peak of
+ * the sum has a time of its own. */
 static void sum_processes(struct model *m)
 {
 	m->quality = (struct quality){.complete = m->processes.n > 0};
@@ -136,7 +136,7 @@ static void sum_processes(struct model *m)
 		uint64_t *a = &m->totals.allocations;
 		const uint64_t *b = &p->totals.allocations;
 		struct totals all = p->totals;
-		if (p->became != NONE) { /* nothing of it was there at the end */
+		if (p->became != NONE) { /* the image had been replaced before the end */
 			all.unreachable_bytes = all.unreachable_blocks = all.end_rss_bytes = 0;
 			b = &all.allocations;
 		}
@@ -181,7 +181,8 @@ static void count_modules(struct model *m)
 	}
 }
 
-/* The folder that all sources of a module lie in; what is inlined may come from anybody's headers. */
+/* Finds the folder that contains all sources of a module, without inlined functions, which may come
+ * from foreign headers. */
 static void find_sources(struct model *m)
 {
 	for (size_t i = 0; i < m->frames.n; i++) {
@@ -223,7 +224,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
 	read_part(m);
-	if (m->est) /* how sure it is nobody noted */
+	if (m->est) /* its accuracy was not recorded */
 		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
 	m->proc_only = proc_only_read(m);
 	sum_samples(m);

@@ -19,21 +19,21 @@
 
 struct ms_err;
 
-/* A figure that is not known (null in the database). It is never added to, shown as n/a or null. */
+/* A figure that is not known (null in the database). Never used in sums; shown as n/a or null. */
 #define UNKNOWN UINT64_MAX
-/* "No such element" of the index fields below. */
+/* Index of no element, in the index fields below. */
 #define NONE UINT32_MAX
 
-/* The figure at an offset of a struct. */
+/* Returns the figure at an offset in a struct. */
 static inline uint64_t figure_at(const void *what, size_t offset)
 {
 	return *(const uint64_t *)(const void *)((const char *)what + offset);
 }
-/* a + b; unknown if either is, and never wraps. */
+/* Returns a + b without overflow; UNKNOWN if either is. */
 uint64_t figure_add(uint64_t a, uint64_t b);
-/* a - b, 0 when b is larger; unknown if either is. */
+/* Returns a - b, 0 if b is larger; UNKNOWN if either is. */
 uint64_t figure_sub(uint64_t a, uint64_t b);
-/* A figure that is not known counts as 0; is it one that is known, and not 0? */
+/* Returns 0 for a figure that is not known; figure_some() tells whether it is known and not 0. */
 static inline uint64_t figure_or_0(uint64_t v)
 {
 	return v == UNKNOWN ? 0 : v;
@@ -42,14 +42,14 @@ static inline bool figure_some(uint64_t v)
 {
 	return figure_or_0(v) != 0;
 }
-/* A column of the current row; what is not a number that counts something is not known. */
+/* Returns a column of the current row; UNKNOWN if it is not a non-negative number. */
 uint64_t figure_in(sqlite3_stmt *st, int column);
 
 /* ---- estimates of a sampled recording: estimate.c ---- */
 
-/* Which figures are estimates. Those in pairs are bytes, then blocks or calls. */
+/* Lists the figures that can be estimates. In pairs, bytes come first, then blocks or calls. */
 enum est_figure {
-	EST_ALLOCATED, /* of the whole run */
+	EST_ALLOCATED, /* over the whole run */
 	EST_ALLOCATIONS,
 	EST_END, /* live at the end */
 	EST_END_BLOCKS,
@@ -68,18 +68,18 @@ struct estimates {
 };
 
 struct model;
-/* Reads table estimate. 0, or -1 with `err` set. After the other tables, before sums are made. */
+/* Reads table estimate. Call after the other tables are read, before sums are computed. 0, or -1
+ * with `err` set. */
 int estimates_read(struct model *m, struct ms_err *err);
 
-/* The spread of a figure, or NULL. */
+/* Returns the spread of a figure, or NULL. */
 const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure);
-/* The figure of that name, as columns and rows of table estimate call it; EST_COUNT = none of ours.
- */
+/* Returns the figure with that name in table estimate; EST_COUNT = none. */
 enum est_figure est_figure_of(const char *name);
 
 /* ---- rows ---- */
 
-/* Members by the names of the columns that columns.def lists: a figure may be UNKNOWN, a text NULL. */
+/* Declares a member for a column of columns.def: figures may be UNKNOWN, texts NULL. */
 #define MODEL_MEMBER(name, type, adds) MODEL_TYPE_##type name;
 #define MODEL_TYPE_COUNT uint64_t
 #define MODEL_TYPE_BYTES uint64_t
@@ -94,125 +94,127 @@ struct module {
 	MS_MODULE_ROW(MODEL_MEMBER)
 	uint64_t start, end; /* addresses in the process */
 	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
-	/* Frames there that stand in some stack, those without a function, and those that have one
-	 * but no line. */
+	/* Numbers of frames of this module in any stack: all, without a function name, with a
+	 * function name but no line. */
 	uint64_t frames, nameless, lineless;
-	const char *sources; /* begins with the folder that its sources lie in; NULL = not known */
-	size_t sources_length; /* of that */
+	const char *sources; /* path that begins with the folder of all sources; NULL = not known */
+	size_t sources_length; /* length of the folder in `sources` */
 };
 
 struct frame {
 	int64_t id;
-	uint64_t address; /* UNKNOWN = none */
+	uint64_t address; /* UNKNOWN = no address */
 	const char *function, *file,
 		*note;            /* NULL = not known; note: why frames are missing here */
 	uint32_t process, module; /* indices or NONE */
-	uint32_t line;            /* 0 = not known */
+	uint32_t line;            /* source line, 0 = not known */
 	bool inlined, runtime;
 };
 
-/* One row of a stack: its frame and its caller's row. Callers come first in the array, so walking
- * outwards ends. */
+/* Describes a row of a stack: its frame and its caller's row. Callers precede their callees in the
+ * array, so walking outwards terminates. */
 struct node {
 	int64_t id;
-	uint32_t parent; /* index or NONE */
-	uint32_t frame;  /* index */
+	uint32_t parent; /* index of the caller, or NONE */
+	uint32_t frame;  /* index in frames */
 };
 
 struct live {
 	uint64_t bytes, blocks;
 };
 
-/* At a moment: the usable sizes of what is live, and mapped address space. */
+/* Holds the usable size of all live blocks, and the mapped address space, at a moment. */
 struct mmap_usage {
 	uint64_t usable, mapped;
 };
 
 struct site {
 	int64_t id;
-	uint32_t process; /* index */
-	uint32_t stack;   /* innermost node, or NONE */
-	uint32_t user;    /* node of the first frame of the user's own code, or NONE */
+	uint32_t process;               /* index in processes */
+	uint32_t stack;                 /* innermost node, or NONE */
+	uint32_t user;                  /* node of the first frame of user code, or NONE */
 	const char *verdict, *one_time; /* NULL = none */
 	MS_FIGURES_OF_SITE(MODEL_MEMBER)
-	struct live end, peak, at; /* at: the moment of --at, else as end */
-	struct live lost;          /* those that nothing points to, as of the scan at the end, */
-	struct live direct, with;  /* and of these the direct ones; what is lost with those; */
-	struct live leak;          /* lost, with what is lost with them, without what is lost with
-					another site that is here: these add up to what is lost */
-	struct live late;          /* at the end, those that came after that scan */
+	struct live end, peak, at; /* at: at the moment of --at, else at the end */
+	struct live lost;          /* unreachable blocks by the scan at the end */
+	struct live direct, with;  /* unreachable blocks not retained by others; blocks of any
+				      site that they retain */
+	struct live leak;          /* lost + with, without blocks retained by another site in the
+				      model: the sum over all sites is all lost blocks */
+	struct live late;          /* live at the end, allocated after that scan */
 	struct mmap_usage at_mmap; /* at the moment of --at */
-	struct estimates *est;     /* of a sampled recording; else NULL, here and below */
-	uint64_t rise_bytes;       /* of one that is judged to grow; else 0 */
-	struct ms_spread *rise_spread; /* of that, in a sampled recording */
-	uint32_t folded;         /* sites that it stands for besides itself, see recursion.h; */
-	const uint32_t *members; /* then all of them, indices */
+	struct estimates *est;     /* estimates of a sampled recording; else NULL, here and below */
+	uint64_t rise_bytes;       /* rise of a site that is judged to grow; else 0 */
+	struct ms_spread *rise_spread; /* spread of the rise in a sampled recording */
+	uint32_t folded;               /* number of sites merged into it, see recursion.h */
+	const uint32_t *members;       /* indices of all those sites and its own */
 };
 
-/* Holds the mapped memory of a site at any snapshot, because rows are read before it is known
- * which one is that of --at. */
+/* Holds the mapped memory of a site at a snapshot. It is stored for all snapshots, because rows are
+ * read before the moment of --at is known. */
 struct site_mmap {
-	uint32_t snapshot, site; /* indices */
+	uint32_t snapshot, site; /* indices in snapshots and sites */
 	struct mmap_usage mmap;
 };
-/* Holds blocks of a site by what any scan found of them, because rows are read before it is known
- * which scan is that of the end. */
+/* Holds the blocks of a site with one result of a scan. It is stored for all scans, because rows
+ * are read before the scan at the end is known. */
 struct site_verdict {
-	uint32_t scan, site; /* number, index */
+	uint32_t scan, site; /* number of the scan, index of the site */
 	enum verdict_kind { VERDICT_DIRECT, VERDICT_INDIRECT, VERDICT_LATE } kind;
 	struct live live;
 };
-/* Indirect blocks of a site, and the site of the blocks that retain them. */
+/* Holds the blocks of a site that unreachable blocks of the site `root` retain. */
 struct lost_with {
-	uint32_t scan, site, root; /* number; index; index, or NONE: hidden */
+	uint32_t scan, site, root; /* number of the scan; index of the site; index of the
+				      retaining site, NONE = hidden */
 	struct live live;
 };
 
-/* The whole-run figures of design section 2, of a process or of all. */
+/* Holds the figures of a whole run, of one process or of all. */
 struct totals {
 	MS_TOTALS(MODEL_MEMBER)
-	uint64_t late_bytes, late_blocks; /* at the end, what came after the scan there */
+	uint64_t late_bytes, late_blocks; /* live at the end, allocated after the scan at the end */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
-	/* Unreachable bytes and blocks of the sites that filters left. */
+	/* unreachable bytes and blocks of the sites that are not hidden */
 	uint64_t shown_unreachable_bytes, shown_unreachable_blocks;
-	/* Bytes per minute of the fastest-growing heap among those that could be judged, 0 = none
+	/* Growth in bytes per minute of the fastest-growing heap that could be judged, 0 = none
 	 * grows; number of growing sites of all processes. */
 	uint64_t growth_bytes_per_minute, growing_sites;
 };
 
-/* Tells how far the figures can be relied on. Numbers may be UNKNOWN. */
+/* Describes how reliable the figures are. Numbers may be UNKNOWN. */
 struct quality {
 	bool complete, growing;
 	MS_QUALITY(MODEL_MEMBER)
 };
 
-/* Holds what was left out on request, over all processes: sums of allocations and events, the
- * longest of times. */
+/* Holds what was not recorded on request, over all processes: sums of allocations and events,
+ * maximum times. */
 struct gaps {
 	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
 	bool last; /* dropped by --keep=last */
 };
 
-/* Holds what forked processes inherited: blocks live in their parents at the fork, and what they
- * freed of them. */
+/* Holds the blocks that forked processes inherited, which were live in the parents at the fork, and
+ * the frees of such blocks. */
 struct inherited {
 	uint64_t processes, blocks, bytes, frees, freed_bytes;
 };
 
-/* Holds what attached processes had allocated before they were attached to. */
+/* Holds the blocks that attached processes had allocated before ms-record attached. */
 struct before {
 	uint64_t processes, blocks, bytes, largest, frees, freed_bytes;
-	const char *state, *why; /* "whole", "part", "unknown"; NULL = nobody was attached to */
+	const char *state, *why; /* "whole", "part", "unknown"; NULL = no process was attached to */
 };
 
-/* A scan at the end, and how it differs from others by what the author of the program knows. */
+/* Describes a scan at the end, with the settings made by the program's author. */
 struct end_scan {
-	int64_t id;        /* of the one that was done; -1 = none was */
-	const char *state; /* "done", or why not; NULL = nobody wanted one */
-	uint64_t align;    /* words were looked for at its multiples */
-	const char *mask;  /* bits that are no part of an address; NULL = none */
-	/* Numbers of blocks by ms_ignore, and of ranges by ms_root, 0 where it was not called;
-	 * number of ranges refused because they were too many. */
+	int64_t id;        /* id of the scan that was done; -1 = none */
+	const char *state; /* "done", or the reason why not; NULL = not requested */
+	uint64_t align;    /* in bytes: pointers were searched at multiples of it */
+	const char *mask;  /* bits that are not part of an address; NULL = none */
+	/* numbers of blocks given to ms_ignore, of ranges given to ms_root (0 = not called), and of
+	 * ranges refused because there were too many */
 	uint64_t ignored, roots, refused;
 };
 
@@ -222,8 +224,8 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	struct end_scan end_scan;
-	int64_t became_row; /* the image that followed it by exec, 0 = none, */
-	uint32_t became;    /* and its index or NONE */
+	int64_t became_row; /* id of the image that replaced it by exec, 0 = none */
+	uint32_t became;    /* index of that image, or NONE */
 	struct estimates *est;
 };
 
@@ -234,7 +236,7 @@ struct snapshot {
 	uint64_t time_ns, rss_bytes;
 	struct live live;
 	struct mmap_usage mmap;
-	struct estimates *est; /* EST_AT alone */
+	struct estimates *est; /* only EST_AT is set */
 };
 
 struct thread {
@@ -242,10 +244,11 @@ struct thread {
 	uint32_t process;
 	MS_THREAD_ROW(MODEL_MEMBER)
 	struct live peak, live;
-	struct estimates *est; /* EST_AT as EST_END */
+	struct estimates *est; /* EST_AT equals EST_END */
 };
 
-/* Times of points, samples and marks are on the clock that all processes share. */
+/* Holds a point of the timeline. Times of points, samples and marks are on the clock shared by all
+ * processes. */
 struct point {
 	MS_FIGURES_OF_TIMELINE(MODEL_MEMBER)
 	uint32_t process;
@@ -260,16 +263,16 @@ struct mark {
 	uint32_t process;
 };
 
-/* Holds what filters took away, all stages together. */
+/* Holds the blocks that all filter stages hid. */
 struct hidden {
 	MS_HIDDEN_ROW(MODEL_MEMBER)
 	struct live end, peak, at, lost, late;
 	struct mmap_usage at_mmap;
-	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
+	const char *filters; /* texts of the filters, joined by "; "; NULL = no filter was used */
 	struct estimates *est;
 };
 
-/* Why the scan at the end told nothing, if there was to be one. */
+/* Lists the reasons why a requested scan at the end failed. */
 enum unscanned {
 	UNSCANNED_NOT,
 	UNSCANNED_KILLED,
@@ -286,8 +289,8 @@ enum unscanned {
 
 struct model {
 	struct ms_arena arena;
-	bool handed_over;    /* the large tables were, by model_taker */
-	bool no_empty_texts; /* such a text is read as null */
+	bool handed_over;    /* the large tables were handed over by model_taker */
+	bool no_empty_texts; /* empty texts are read as NULL */
 	sqlite3 *db;
 	MS_ARRAY(struct module) modules;
 	MS_ARRAY(struct frame) frames;
@@ -301,108 +304,113 @@ struct model {
 	MS_ARRAY(struct mark) marks;
 	MS_ARRAY(struct site_mmap) mmaps;
 	MS_ARRAY(struct site_verdict) verdicts;
-	MS_ARRAY(struct lost_with) lost_with; /* by root */
-	/* Added by ms-report: its sites without recursion, and the comparison in the snapshot. */
+	MS_ARRAY(struct lost_with) lost_with; /* sorted by root */
+	/* Set by ms-report: sites without recursion, comparison in the snapshot. */
 	const struct site *const *folded;
 	size_t folded_count;
-	struct diff *diff; /* NULL = it was not compared */
+	struct diff *diff; /* NULL = not compared */
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;
 	struct inherited inherited;
 	struct before before;
 	struct hidden hidden;
-	struct estimates *est; /* of totals, end, peak and at */
+	struct estimates *est; /* estimates of totals, end, peak and at */
 	struct live end, peak,
-		at;       /* of all processes at these snapshots; UNKNOWN when there is none */
-	struct live late; /* of all processes at the end: what came after the scans there */
-	struct mmap_usage at_mmap; /* of all processes at the moment of --at */
+		at;       /* live in all processes at these snapshots; UNKNOWN = no such snapshot */
+	struct live late; /* live in all processes at the end, allocated after the scans there */
+	struct mmap_usage at_mmap; /* all processes at the moment of --at */
 	uint64_t at_time_ns, duration_ns;
-	uint32_t images;     /* of them, those that became another one by exec */
-	uint32_t peak_image; /* that held all of the peak of several; NONE = not one alone */
-	uint32_t end_image;  /* that all of the end is of; NONE = not one alone */
-	uint64_t sum_peak_bytes, sum_peak_time_ns; /* of all processes on one clock */
-	bool part; /* of some process not every event was counted: --at, --from or --to */
+	uint32_t images;     /* number of processes that exec replaced by another image */
+	uint32_t peak_image; /* index of the image that held the whole peak; NONE = several did */
+	uint32_t end_image;  /* index of the only image that existed at the end; NONE = several */
+	uint64_t sum_peak_bytes, sum_peak_time_ns; /* peak of the sum over all processes, and its
+						      time on the shared clock */
+	bool part; /* not every event of some process was counted: --at, --from or --to */
 	uint64_t from_ns,
-		to_ns;     /* what was counted then, on the clock of all; UNKNOWN = no limit */
-	bool mapped_first; /* most memory is no heap, and what is mapped was recorded */
-	uint64_t traces_unreadable; /* of a folder */
-	/* Number of chains of interpreter frames that were not read; name of an interpreter that
-	 * is not known, or NULL. */
+		to_ns;     /* range of events counted, on the shared clock; UNKNOWN = no limit */
+	bool mapped_first; /* most memory is not heap, and mappings were recorded */
+	uint64_t traces_unreadable; /* number of unreadable traces in a folder */
+	/* Number of chains of interpreter frames that were not read; name of an unsupported
+	 * interpreter, or NULL. */
 	uint64_t chains_unread;
 	const char *interpreter_unknown;
-	const char *unreadable;    /* which and why, or NULL */
-	const char *at_label;      /* "end" unless --at said otherwise */
-	const char *cwd;           /* of the first process, or NULL */
-	uint32_t modules_used;     /* by any frame */
-	uint32_t modules_nameless; /* of those: with frames that have no name, */
-	uint64_t frames_nameless;  /* and how many */
-	uint32_t modules_unsound;  /* of those: whose debug information is damaged, or not whole */
-	int proc_only; /* enum proc_only: only /proc was looked at, so the heap is not known */
+	const char *unreadable;    /* names of these traces and reasons, or NULL */
+	const char *at_label;      /* "end" unless --at was given */
+	const char *cwd;           /* working folder of the first process, or NULL */
+	uint32_t modules_used;     /* number of modules with frames in any stack */
+	uint32_t modules_nameless; /* number of those modules with unnamed frames */
+	uint64_t frames_nameless;  /* number of unnamed frames */
+	uint32_t modules_unsound;  /* number of those modules with damaged or incomplete debug
+				      information */
+	int proc_only; /* enum proc_only: if only /proc was observed, the heap is not known */
 	enum unscanned unscanned;
 };
 
-/* Asks what is not read with the rows: a format as sqlite3_mprintf has it. NULL = it cannot be
- * asked. */
+/* Prepares a query, in sqlite3_mprintf format, for data that is not in the model. NULL = it failed.
+ */
 sqlite3_stmt *model_ask(const struct model *m, const char *format, ...);
-/* The first column of its first row; UNKNOWN = there is none, or it is no number that counts. */
+/* Returns the first column of the query's first row; UNKNOWN = no row, or not a non-negative
+ * number. */
 uint64_t model_number(const struct model *m, const char *format, ...);
-/* To the next row of the answer. False: there is none, and *st is finalized and NULL. */
+/* Steps to the next row. False: there was none; *st is finalized and NULL. */
 bool model_next(sqlite3_stmt **st);
 
-/* Adds what is live; what is not known makes the sum not known. */
+/* Adds live bytes and blocks; unknown figures make the sum unknown. */
 void live_add(struct live *to, struct live l);
 
-/* Index of the element with that id, its first member, in an array sorted by it; or NONE. */
+/* Returns the index of the element with that id in an array sorted by id, the first member of each
+ * element; NONE = none. */
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
 /* Returns the index of the element with that id in an array of the model, or NONE. */
 #define MODEL_FIND(a, want) model_index((a).v, (a).n, sizeof *(a).v, want)
-/* The site, or the thread, of that number, or NULL. */
+/* Returns the site with that id, or NULL; model_thread() returns a thread. */
 const struct site *model_site(const struct model *m, int64_t id);
 const struct thread *model_thread(const struct model *m, int64_t id);
 
-/* The node that a stack is named after: the first of the user's own code, else the innermost. */
+/* Returns the node that a stack is named after: the first of user code, else the innermost. */
 uint32_t model_user_node(const struct model *m, uint32_t stack);
-/* The frames of a stack, innermost first, into `frames`; returns how many. */
+/* Stores the frames of a stack, innermost first, in `frames`. Returns their number. */
 size_t model_stack(const struct model *m, uint32_t stack, uint32_t *frames);
-/* Returns the position of the user's frame in a site's stack, 0 = innermost; UNKNOWN = it has
- * none. */
+/* Returns the position of the frame of user code in a site's stack, 0 = innermost; UNKNOWN = none.
+ */
 uint64_t model_user_depth(const struct model *m, const struct site *s);
-/* The frame of a node, or NULL. */
+/* Returns the frame of a node, or NULL. */
 static inline const struct frame *model_frame(const struct model *m, uint32_t node)
 {
 	return node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
 }
 
-/* A column of text of table site, in the order of m->sites; NULL = null. In the model's arena. */
+/* Reads a text column of table site, in the order of m->sites; NULL = null. In the model's arena.
+ */
 const char **model_site_texts(struct model *m, const char *column);
 
 /* ---- rows.c ---- */
 
-/* Tables that can be read; what they refer to has to be read, too, or is NONE. */
+/* Selects tables to read. References to rows of a table that was not read become NONE. */
 enum model_part {
 	MODEL_PROCESSES = 1 << 0,
 	MODEL_SNAPSHOTS = 1 << 1,
 	MODEL_MODULES = 1 << 2,
 	MODEL_FRAMES = 1 << 3,
 	MODEL_NODES = 1 << 4,
-	MODEL_SITES = 1 << 5, /* with what they have at the moments m->at_label, end and peak */
-	MODEL_SCANS = 1 << 6, /* what scans found of sites */
+	MODEL_SITES = 1 << 5, /* with their figures at m->at_label, the end and the peak */
+	MODEL_SCANS = 1 << 6, /* results of scans by site */
 	MODEL_THREADS = 1 << 7,
-	MODEL_TIMES = 1 << 8, /* points, samples, marks */
+	MODEL_TIMES = 1 << 8, /* points of the timeline, samples, marks */
 	MODEL_HIDDEN = 1 << 9
 };
-/* Reads tables of m->db, but those that were handed over. 0, or -1 with `err` set. */
+/* Reads tables of m->db, except those handed over by model_taker. 0, or -1 with `err` set. */
 int model_read(struct model *m, unsigned parts, struct ms_err *err);
-/* Returns the taker that puts the rows of a trace into `m`, which is zero, so that model_load need
- * not read them from the database. */
+/* Returns the taker that stores the rows of a trace directly in `m`, which must be zero; model_load
+ * then does not read such rows from the database. */
 struct ms_row_taker model_taker(struct model *m);
 
 /* ---- load.c ---- */
 
-/* Reads `db` (borrowed, kept for questions about one site) into `m`, which is zero but for what was
- * handed over. `at` is the label of the snapshot whose live blocks are wanted, NULL = "end". 0, or
- * -1 with `err` set: a broken table, or no snapshot of that label. On either the model must be
- * freed. */
+/* Reads `db` (borrowed, used later for queries about one site) into `m`, which must be zero except
+ * for rows handed over. `at`: label of the snapshot for live figures, NULL = "end". 0, or -1 with
+ * `err` set: a broken table, or no snapshot of that label. In both cases the model must be freed.
+ */
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
 void model_free(struct model *m);

@@ -34,7 +34,7 @@ uint64_t reader_number_or_0(struct reader *r)
 	return figure_or_0(reader_number(r));
 }
 
-/* Text of the next column, until the next row. */
+/* Returns the text of the next column, valid until the next row. */
 static const char *text(struct reader *r)
 {
 	if (r->st)
@@ -57,8 +57,8 @@ int64_t reader_id(struct reader *r)
 	return v.type == MS_VALUE_NUMBER ? v.number : 0;
 }
 
-/* Returns the index of the row that the next column refers to. A row that is handed over comes before
- * its process, whose index then follows from its id: the first is 1. */
+/* Returns the index of the row that the next column refers to. Rows handed over come before their
+ * process; its index is computed from its id, as ids begin at 1. */
 static uint32_t reference(struct reader *r, enum cell to)
 {
 	const struct model *m = r->m;
@@ -127,7 +127,7 @@ void reader_fill(struct reader *r, void *row)
 			*MS_PUSH(&r->m->array) = x;                                                \
 	}
 
-/* Lists of columns.def as columns of a row whose members have their names. */
+/* Maps each column type of columns.def to a type of cell. */
 #define CELL_COUNT CELL_FIGURE
 #define CELL_BYTES CELL_FIGURE
 #define CELL_TIME CELL_FIGURE
@@ -199,7 +199,8 @@ static const struct cell_column node_columns[] = {
 	CELL_AS("frame", FRAME, node, frame),
 };
 
-/* A caller is among the rows before, so that walking outwards ends. */
+/* Accepts only rows whose frame is known. A caller's row must precede, so that walking outwards
+ * ends. */
 READ_INTO(nodes, node, x.frame != NONE)
 
 static const struct cell_column site_columns[] = {
@@ -221,7 +222,7 @@ static const struct cell_column thread_columns[] = {
 
 READ_INTO(threads, thread, x.process != NONE)
 
-/* Makes a time of a process one on the shared clock. False: it is not known. */
+/* Converts a time of a process to the shared clock. False: it is not known. */
 static bool share(const struct reader *r, uint32_t process, uint64_t *time_ns)
 {
 	*time_ns = process == NONE ? UNKNOWN
@@ -245,14 +246,16 @@ static const struct cell_column mark_columns[] = {
 
 READ_INTO(marks, mark, share(r, x.process, &x.time_ns) && x.name)
 
-/* While it is not known which moment is looked at, it is taken for the one that is neither. */
+/* Tells whether the label is that of the moment of --at. Until that moment is known, any label
+ * except "end" and "peak" is taken for it. */
 static bool is_at(const struct model *m, const char *label)
 {
 	return m->at_label ? strcmp(label, m->at_label) == 0
 			   : strcmp(label, "end") != 0 && strcmp(label, "peak") != 0;
 }
 
-/* Sites without a row have nothing, if the moment's figures are known at all. */
+/* Sets the mapped memory of all sites to 0, or to UNKNOWN if the moment has no such figures, before
+ * rows are read. */
 static void begin_sites(struct model *m)
 {
 	struct mmap_usage *of = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *of);
@@ -306,8 +309,8 @@ static void read_stat(struct reader *r)
 		s->at_mmap = x.mmap;
 }
 
-/* Fills in the figures of sites that depend on the moment of --at, which was not known when the
- * rows were handed over. */
+/* Sets the figures of sites at the moment of --at, which was not known when the rows were handed
+ * over. */
 static void finish_sites(struct model *m)
 {
 	begin_sites(m);
@@ -317,7 +320,7 @@ static void finish_sites(struct model *m)
 	bool end = strcmp(m->at_label, "end") == 0, peak = strcmp(m->at_label, "peak") == 0;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct site *s = &m->sites.v[i];
-		if (m->processes.v[s->process].became_row > 0) /* that was no end */
+		if (m->processes.v[s->process].became_row > 0) /* an exec, not the end */
 			s->end = (struct live){0};
 		if (end || peak)
 			s->at = end ? s->end : s->peak;
@@ -338,8 +341,7 @@ static const struct cell_column verdict_columns[] = {
 	CELL(BORROWED, verdict_row, reason),
 };
 
-/* Reads a row about blocks of a site that nothing points to, or that were allocated after the
- * scan. */
+/* Reads a row on blocks of a site that were unreachable, or allocated after the scan. */
 static void read_verdict(struct reader *r)
 {
 	struct verdict_row x = {0};
@@ -381,7 +383,7 @@ static void read_hidden(struct reader *r)
 	struct hidden *h = &r->m->hidden;
 	struct hidden_row x = {0};
 	reader_fill(r, &x);
-	h->at_mmap.usable = UNKNOWN; /* nobody noted it */
+	h->at_mmap.usable = UNKNOWN; /* not recorded */
 	if (sqlite3_column_type(r->st, 0) == SQLITE_NULL) {
 #define X(name, type, adds) h->name = figure_add(h->name, x.run.name);
 		MS_HIDDEN_ROW(X)
@@ -470,7 +472,7 @@ int reader_read_table(struct model *m, const struct reader_table *t, void *arg, 
 
 /* ---- what is handed over ---- */
 
-/* Finds the columns of the model's row among those of the row that is handed over. */
+/* Finds the columns of the model's row in the row that is handed over. */
 static void find_columns(struct reader *r, const char *table, const struct ms_value *v, size_t n)
 {
 	size_t i = 0;

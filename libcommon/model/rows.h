@@ -7,17 +7,17 @@
 
 #include "libcommon/snapshot/snapshot_insert.h"
 
-/* How the value of a column stands in a row. */
+/* Lists the types of cells in a row. */
 enum cell {
 	CELL_ID,       /* int64_t */
-	CELL_FIGURE,   /* uint64_t, UNKNOWN where it is no number or below 0, */
-	CELL_FIGURE_0, /* or 0 then */
+	CELL_FIGURE,   /* uint64_t; UNKNOWN if not a number, or negative */
+	CELL_FIGURE_0, /* uint64_t; 0 if not a number, or negative */
 	CELL_REAL,     /* double */
-	CELL_SMALL,    /* uint32_t, 0 where there is none, or one that is too large */
+	CELL_SMALL,    /* uint32_t; 0 if null or too large */
 	CELL_TRUE,     /* bool */
-	CELL_TEXT,     /* const char *, NULL where it is null; in the model's arena, */
-	CELL_BORROWED, /* or until the next row */
-	/* uint32_t, the index in the model of the row that the column refers to, or NONE: */
+	CELL_TEXT,     /* const char * in the model's arena; NULL for null */
+	CELL_BORROWED, /* const char *, valid until the next row */
+	/* uint32_t: index of the row referred to, or NONE */
 	CELL_PROCESS,
 	CELL_SNAPSHOT,
 	CELL_MODULE,
@@ -28,7 +28,7 @@ enum cell {
 struct cell_column {
 	const char *name;
 	enum cell cell;
-	size_t at; /* offset in the row */
+	size_t at; /* offset in the row's struct */
 };
 #define CELL(kind, row, member)                                                                    \
 	{                                                                                          \
@@ -42,10 +42,10 @@ struct cell_column {
 struct reader;
 typedef void reader_row(struct reader *r);
 struct reader_table {
-	const char *name, *rest; /* rest: of the query, after the table's name; NULL = nothing */
+	const char *name, *rest; /* rest: the query after the table's name; NULL = nothing */
 	const struct cell_column *columns;
 	size_t column_count;
-	reader_row *row; /* called for each */
+	reader_row *row; /* called for each row */
 };
 #define READER_TABLE(name, rest, columns, row)                                                     \
 	{                                                                                          \
@@ -54,26 +54,27 @@ struct reader_table {
 
 #define READER_COLUMNS 40
 
-/* Rows of a query, or rows that were handed over, and the columns of one in turn. */
+/* Reads the rows of a query, or rows handed over, column by column. */
 struct reader {
 	struct model *m;
-	void *arg; /* as it was given to reader_read_table */
+	void *arg; /* argument of reader_read_table */
 	sqlite3_stmt *st;
-	int col;                       /* next column */
-	const struct reader_table *of; /* NULL = of a query of the caller's */
-	/* of what is handed over, where `st` is NULL: */
-	const char *table; /* as ms_row_taker has it */
+	int col;                       /* index of the next column */
+	const struct reader_table *of; /* NULL = a query of the caller */
+	/* for rows handed over; then `st` is NULL: */
+	const char *table; /* name of the table as in ms_row_taker */
 	const struct ms_value *row;
-	size_t row_size, at[READER_COLUMNS]; /* where in `row` each column is; row_size: nowhere */
+	size_t row_size, at[READER_COLUMNS]; /* index in `row` of each column; row_size = absent */
 };
-/* Puts the columns of the current row into the struct that the table's list is of. */
+/* Stores the columns of the current row in the struct that the table's column list describes. */
 void reader_fill(struct reader *r, void *row);
-/* Hands each row of a table, or of a query, on. 0, or -1 with `err` set. */
+/* Calls the table's function for each row; reader_read() for each row of a query. 0, or -1 with
+ * `err` set. */
 int reader_read_table(struct model *m, const struct reader_table *table, void *arg,
 		      struct ms_err *err);
 int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err);
-/* The next column: text in the model's arena, or NULL; a number, UNKNOWN (0) if it is none or below
- * 0; any number. */
+/* Read the next column: a text in the model's arena, or NULL; a number, UNKNOWN (or 0) if it is
+ * none or negative; an id. */
 const char *reader_text(struct reader *r);
 uint64_t reader_number(struct reader *r);
 uint64_t reader_number_or_0(struct reader *r);

@@ -8,20 +8,20 @@
 enum figure_unit { FIGURE_COUNT, FIGURE_BYTES, FIGURE_TIME, FIGURE_FLAG };
 
 struct figure {
-	const char *name; /* of the column of the table, too */
+	const char *name; /* also the name of the table's column */
 	enum figure_unit unit;
 	size_t offset;
 };
 
-/* In struct totals; the last four are of no column of table process alone, but of scans and samples.
- * Behind figure_count are those that are no "totals", and only of all processes: two of what filters
- * leave, then two of growth. */
+/* Lists the figures in struct totals. The last four come from scans and samples, not from table
+ * process alone. After figure_count come those outside "totals", for all processes only: two of
+ * visible sites, two of growth. */
 extern const struct figure figures[];
 extern const size_t figure_count;
 #define FIGURES_OF_GROWTH 2
 #define FIGURES_BESIDE (2 + FIGURES_OF_GROWTH)
 #define FIGURES_NOTED (figure_count - 4)
 
-/* In struct quality; the last one is no figure of the report. */
+/* Lists the figures in struct quality; the last one is not reported. */
 extern const struct figure quality_figures[];
 extern const size_t quality_figure_count;
