@@ -23,11 +23,11 @@ struct work {
 	const struct matching *m;
 	const struct opened *runs;
 	int64_t least;
-	int64_t *series[2]; /* by side: change, figure, run */
-	bool few;           /* too few runs to know the noise */
-	bool threaded;      /* and that too */
-	bool sampled;       /* the runs that are shown, or one of them */
-	bool moved;         /* their peaks are of different phases */
+	int64_t *series[2]; /* values by side, each indexed by change, figure and run */
+	bool few;           /* too few runs to measure noise */
+	bool threaded;      /* few, and several threads or processes allocate */
+	bool sampled;       /* one of the runs shown is sampled */
+	bool moved;         /* the runs' peaks are of different phases */
 };
 
 static int64_t *series_of(const struct work *w, int side, size_t change, int figure)
@@ -38,7 +38,7 @@ static int64_t *series_of(const struct work *w, int side, size_t change, int fig
 
 /* ---- sums of spots ---- */
 
-/* Does a run tell such figures at all? Then what it does not have allocated nothing there. */
+/* Tells whether a run knows a figure at all. If so, a spot missing from the run counts as 0. */
 static bool tells(const struct work *w, int side, size_t run, int figure)
 {
 	return w->m->s->runs[side].v[run]->hidden[figure] != DELTA_UNKNOWN;
@@ -60,8 +60,8 @@ static void sum_spots(struct work *w)
 	}
 }
 
-/* Marks the figures of a row that no spot of a side has as unknown in the runs that do not tell
- * such figures. */
+/* Marks the figures of a row without spots on a side as unknown in the runs that do not know the
+ * figure. */
 static void fill_absent(struct work *w)
 {
 	for (int side = OLD; side <= NEW; side++)
@@ -77,7 +77,7 @@ static int64_t rank_of(const struct run_site *s)
 	return s->figures[DIFF_LIVE] == DELTA_UNKNOWN ? 0 : s->figures[DIFF_LIVE];
 }
 
-/* Sites of the run that is shown, and how sure their figures are. */
+/* Counts the row's sites in the run shown, and sums the intervals of their figures. */
 static void sum_sites(struct work *w, int side)
 {
 	const struct run *r = w->runs->shown[side];
@@ -145,8 +145,8 @@ bool change_is_known(const struct change *c)
 
 /* ---- what is more than noise ---- */
 
-/* Returns the interval of a site where no sample fell on what is counted: 0, and at most 3.7 times
- * the mean distance of samples. */
+/* Returns the interval of a site if no sample was taken of what is counted: from 0 to 3.7 times the
+ * mean sampling distance. */
 static struct limits unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !diff_figure_is_bytes((enum diff_figure)f))
@@ -155,8 +155,8 @@ static struct limits unseen(const struct run *r, int f)
 	return (struct limits){0, b / 10 * 37 + b % 10 * 37 / 10};
 }
 
-/* Tells whether the interval of a change excludes 0 when it is made twice as wide. A 95 % interval
- * excludes it by chance in one of twenty sites, and there are hundreds; this one in one of ten
+/* Tells whether the interval of a change, made twice as wide, excludes 0. A 95 % interval excludes
+ * 0 by chance in one of twenty sites, and there are hundreds of sites; the wider one in one of ten
  * thousand. */
 static bool excludes_0(int64_t v, struct limits x)
 {
@@ -166,7 +166,7 @@ static bool excludes_0(int64_t v, struct limits x)
 	return middle - 2 * down > 0 || middle + 2 * up < 0;
 }
 
-/* Judges a figure by its values in each run, by side, with c->sampled set. */
+/* Judges a figure by its values in each run, by side. Needs c->sampled. */
 static void judge(const struct work *w, struct figure_change *c, const int64_t *const v[2],
 		  bool bytes)
 {
@@ -197,8 +197,8 @@ static void judge_figure(struct work *w, size_t i, int f)
 	x->significant &= !c->row->hidden;
 }
 
-/* How threads meet makes peaks, and samples say when one was; a peak that changes although what was
- * allocated did not is taken for that, of threads as long as there are too few runs to know. */
+/* Takes a change of the peak for noise if allocations did not change. Peaks depend on the timing of
+ * threads, if there are too few runs to measure that, and on the samples taken. */
 static void leave_to_timing(const struct work *w, struct change *c)
 {
 	if ((w->threaded || w->sampled) && !c->figures[DIFF_ALLOCATED].significant)
@@ -208,12 +208,12 @@ static void leave_to_timing(const struct work *w, struct change *c)
 
 /* ---- peaks of different phases ---- */
 
-/* Part of the smaller peak that other places must hold at the other one where most of it is held by
- * the same. */
+/* Minimum share of the smaller peak that other sites must hold at the other peak, if the same sites
+ * hold most of it. */
 #define OTHERS_SHARE 0.1
 
-/* Returns by how much a place's bytes at the peak are beyond the most that it ever held in the other
- * run, never below 0. */
+/* Returns the excess of a site's bytes at the larger peak over the maximum it ever held in the
+ * other run; at least 0. */
 static int64_t beyond_most(const struct change *c, const int64_t v[2])
 {
 	int more = v[NEW] > v[OLD] ? NEW : OLD;
@@ -221,11 +221,11 @@ static int64_t beyond_most(const struct change *c, const int64_t v[2])
 	return over != DELTA_UNKNOWN && over < 0 ? 0 : over;
 }
 
-/* Tells whether the peaks are of different phases: another moment of the program's work, where sites
- * are others, changed or not. That is so if less than half of the smaller peak is held by the same
- * places at both. Where more is, as of a program that holds the same all the time, a part of it must
- * be held by others, and what places have beyond their own most must explain how the peak changed:
- * else it is one phase in which some hold more, or longer, and others less. */
+/* Tells whether the peaks are of different phases of the program's work, with other sites. True if
+ * the same sites hold less than half of the smaller peak at both. If they hold more, as in a
+ * program with constant data, other sites must hold some part, and the sites' excess over their own
+ * maximum must explain the change of the peak. Otherwise it is one phase in which some sites hold
+ * more, or longer, and others less. */
 static bool peaks_differ(const struct work *w)
 {
 	double both = 0, over = 0, all[2] = {0, 0};
@@ -248,7 +248,7 @@ static bool peaks_differ(const struct work *w)
 	       (others > OTHERS_SHARE * least && fabs(all[NEW] - all[OLD] - over) < others / 2);
 }
 
-/* Counts of a site's bytes at the peak only those beyond the most that it ever held in the other
+/* Counts of a site's change at the peak only the excess over the maximum it ever held in the other
  * run. */
 static void weigh_by_most(const struct work *w, struct change *c)
 {
@@ -264,14 +264,13 @@ static void weigh_by_most(const struct work *w, struct change *c)
 	c->over = more == NEW ? over : -over;
 }
 
-/* From which share of all that the run allocates a change of what happens over it counts. What a
- * site allocates costs time in proportion to that; hash seeds and addresses move single large
- * blocks from site to site, and threads that take what is there do other work each time, as long as
- * there are too few runs to know. */
+/* Minimum share of all allocations in the run for a change of churn to count. Allocations cost time
+ * in proportion to their number. Hash seeds and addresses move single large blocks between sites;
+ * with threads and too few runs to measure noise, the division of work varies too. */
 #define CHURN_SHARE 0.01
 #define CHURN_SHARE_THREADS 0.10
 
-/* The larger of both sides; 0 = not known. */
+/* Returns the larger value of both sides; 0 = not known. */
 static double size_of(const struct figure_change *total)
 {
 	const int64_t *v = total->values;
@@ -299,8 +298,8 @@ static int64_t delta_of(const struct change *c, enum diff_figure f)
 	return c->figures[f].delta == DELTA_UNKNOWN ? 0 : c->figures[f].delta;
 }
 
-/* Returns the largest share that a change beyond noise has in its figure of the whole run, with its
- * sign; 0: there is no such change. */
+/* Returns the largest change beyond noise, with its sign, as a share of the whole run's figure; 0 =
+ * no such change. */
 static double share_of(const struct work *w, const struct change *c)
 {
 	double most = 0;
@@ -315,8 +314,8 @@ static double share_of(const struct work *w, const struct change *c)
 	return most;
 }
 
-/* The change that a row is known by: that one, else of live or peak bytes, whichever changed more,
- * else of what was allocated. */
+/* Returns the change that classifies a row: that share, else the larger change of live or peak
+ * bytes, else one of allocations. */
 static int64_t main_delta(const struct change *c)
 {
 	int64_t live = delta_of(c, DIFF_LIVE), peak = delta_of(c, DIFF_PEAK);
@@ -341,11 +340,12 @@ static enum diff_kind kind_of(const struct change *c)
 	return d > 0 ? DIFF_GROWN : d < 0 ? DIFF_SHRUNK : DIFF_UNCHANGED;
 }
 
-/* Two moments of one run: a site that held nothing at one of them is new or gone there. */
+/* Classifies a site between two moments of one run: a site without blocks at one moment is new or
+ * gone at the other. */
 static enum diff_kind kind_at(const struct change *c)
 {
 	bool held[2];
-	for (int side = OLD; side <= NEW; side++) /* DELTA_UNKNOWN is below 0 */
+	for (int side = OLD; side <= NEW; side++) /* DELTA_UNKNOWN is negative */
 		held[side] = c->figures[DIFF_LIVE_BLOCKS].values[side] > 0;
 	return held[OLD] == held[NEW] ? kind_of(c) : held[NEW] ? DIFF_NEW : DIFF_GONE;
 }
@@ -401,7 +401,7 @@ static void judge_totals(struct work *w)
 		judge_total(w, t);
 	bool more = w->c->totals[total_of(DIFF_ALLOCATED)].significant;
 	for (int t = 0; t < TOTALS; t++) {
-		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
+		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* has the kernel's noise */
 		struct figure_change *c = &w->c->totals[t];
 		if ((totals[t].flow && w->threaded && is_small_churn(w, c, c)) ||
 		    (is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && w->few) ||
@@ -410,7 +410,7 @@ static void judge_totals(struct work *w)
 	}
 }
 
-/* Do several threads or processes allocate in any run? */
+/* Tells whether several threads or processes allocate in any run. */
 static bool has_threads(const struct spots *s)
 {
 	for (size_t i = 0; i < s->every.n; i++) {
@@ -452,7 +452,7 @@ static bool is_growth(const struct figure_change *c)
 	return c->significant && c->delta > 0;
 }
 
-/* Do the changes of all sites add up to 0? Then what one of them has more moved there. */
+/* Tells whether the changes of all sites add up to 0: then growth of one site only moved there. */
 static bool is_level(const struct changes *c, enum diff_figure f)
 {
 	int64_t sum = 0;

@@ -10,7 +10,7 @@
 #include "libcommon/base/lookup.h"
 
 struct interned {
-	const void *bytes; /* aligned for any number; a NUL follows */
+	const void *bytes; /* aligned for any number type; followed by a NUL */
 	size_t size;
 };
 struct intern {
@@ -19,11 +19,11 @@ struct intern {
 	struct ms_lookup index;
 };
 
-/* Returns the number of these bytes, the same for the same bytes. Numbers begin at 0 and have no
+/* Returns the number of a byte string; equal strings have equal numbers. Numbers begin at 0 without
  * gaps. */
 uint32_t intern(struct intern *t, const void *bytes, size_t size);
 uint32_t intern_text(struct intern *t, const char *s);
-/* Returns the bytes that a number stands for. */
+/* Returns the bytes of a number. */
 static inline const struct interned *interned(const struct intern *t, uint32_t number)
 {
 	return &t->all.v[number];

@@ -39,7 +39,7 @@ static size_t count_weak(const struct matching *m)
 	return n;
 }
 
-/* Says the facts about its inputs that a reader of the comparison should know. */
+/* Prints facts about the inputs that matter to readers of the comparison. */
 static void say_inputs(const struct options *o, const struct opened *runs, struct matching *m,
 		       const struct changes *c)
 {
@@ -89,7 +89,7 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 			      runs->seconds);
 }
 
-/* 2 when an input is incomplete and that is not allowed. */
+/* Reports incomplete inputs. Returns 2 if there is one and that is not allowed, else 0. */
 static int say_incomplete(const struct options *o, const struct spots *s)
 {
 	int status = 0;
@@ -106,7 +106,8 @@ static int say_incomplete(const struct options *o, const struct spots *s)
 	return status;
 }
 
-/* Whether anything grew. 2 when that cannot be told, and that is not allowed. */
+/* Returns 1 if a site grew, 2 if that is not known for some site and this is not allowed, else 0.
+ */
 static int judge(const struct options *o, const struct changes *c)
 {
 	size_t unmatched = changes_unmatched(c);
@@ -121,7 +122,7 @@ static int judge(const struct options *o, const struct changes *c)
 	return 2;
 }
 
-/* Compares and writes. The exit status, or -1 with `err` set. */
+/* Compares the runs and writes the result. Returns the exit status, or -1 with `err` set. */
 static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 {
 	struct opened runs = {0};
@@ -160,7 +161,7 @@ int main(int argc, char **argv)
 	if (rc == 0 && o.cli.asked)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))
-		/* A terminal is refused before the long part starts. */
+		/* refuses to write to a terminal before the slow part starts */
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
 		rc = compare(&o, &s, &err);

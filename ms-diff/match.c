@@ -33,12 +33,12 @@ void match_row(struct matching *m, enum matched how, const char *evidence, const
 
 /* ---- the spots of one chain ---- */
 
-/* Spots of a side at the same lines: one call, seen in several runs or through several ways of the
- * runtime. */
+/* Describes a call: the spots of a side at the same lines, seen in several runs or with different
+ * runtime functions inside. */
 struct call {
 	const uint64_t *lines;
 	size_t n;
-	uint32_t number; /* in lines */
+	uint32_t number; /* number in `lines` of struct spots */
 	size_t first, count;
 	double allocations, bytes;
 };
@@ -47,7 +47,7 @@ struct group {
 	struct matching *m;
 	enum matched how;
 	const char *evidence;
-	uint32_t *spots[2]; /* by side, in order of lines */
+	uint32_t *spots[2]; /* spots by side, sorted by lines */
 	size_t n[2];
 	struct call *calls[2];
 	size_t call_count[2];
@@ -88,7 +88,7 @@ static void find_calls(struct group *g, int side)
 	}
 }
 
-/* One row of some calls of both sides. */
+/* Makes one row of several calls of both sides. */
 static void pair_calls(struct group *g, enum matched how, const struct call *o, size_t olds,
 		       const struct call *n, size_t news)
 {
@@ -111,7 +111,8 @@ static int by_inner(const void *a, const void *b, void *spots)
 	return MS_ORDER(v[x].inner, v[y].inner) ?: MS_ORDER(x, y);
 }
 
-/* How many of `v` go through the same functions of the runtime as the first. */
+/* Returns the length of the prefix of `v` whose spots have the same runtime functions as the first.
+ */
 static size_t same_inner(const struct group *g, const uint32_t *v, size_t n)
 {
 	size_t k = 0;
@@ -120,8 +121,8 @@ static size_t same_inner(const struct group *g, const uint32_t *v, size_t n)
 	return k;
 }
 
-/* One line may allocate in several ways, as a map of strings does. Where both sides know the same
- * ways, each is a row. */
+/* Pairs two calls. One line can allocate through several runtime functions, as a map of strings
+ * does. If both sides have the same ones, each gets a row. */
 static void pair_call(struct group *g, enum matched how, const struct call *o, const struct call *n)
 {
 	uint32_t *a = g->spots[OLD] + o->first, *b = g->spots[NEW] + n->first;
@@ -159,7 +160,7 @@ static const struct call *call_at(const struct group *g, int side, uint32_t line
 	return NULL;
 }
 
-/* Calls at equal lines; the others are left. */
+/* Pairs calls at equal lines, and no others. */
 static void pair_equal_lines(struct group *g)
 {
 	for (size_t i = 0; i < g->call_count[OLD]; i++) {
@@ -182,7 +183,8 @@ static bool same_figures(const struct call *a, const struct call *b)
 	return a->allocations == b->allocations && a->bytes == b->bytes;
 }
 
-/* Finds for each call of the smaller side one of equal figures on the other, in order. */
+/* Finds for each call of the smaller side a call with equal figures on the larger side, in order.
+ */
 static bool pair_equal_figures(struct group *g)
 {
 	int few = g->call_count[OLD] < g->call_count[NEW] ? OLD : NEW, many = !few;
@@ -204,7 +206,7 @@ static bool pair_equal_figures(struct group *g)
 	return found;
 }
 
-/* Spots with the same frames, lines and all. */
+/* Pairs spots with the same frames, including the lines. */
 static void pair_whole(struct group *g)
 {
 	for (size_t i = 0; i < g->n[OLD]; i++)
@@ -236,8 +238,8 @@ static bool all_whole(const struct group *g)
 	return same == g->n[OLD] && same == g->n[NEW];
 }
 
-/* Is as much allocated on both sides, only from more or fewer calls? Compilers merge calls that end
- * alike, and make copies of them. */
+/* Tells whether both sides allocate equally, only from more or fewer calls. Compilers merge calls
+ * with equal code after the call, and duplicate calls. */
 static bool equal_sums(const struct group *g)
 {
 	struct call sum[2] = {{0}, {0}};
@@ -259,7 +261,7 @@ static bool any_sampled(const struct group *g)
 
 static void match_group(struct group *g)
 {
-	enum { MANY = 2000 }; /* calls beyond which the search by pairs would take too long */
+	enum { MANY = 2000 }; /* calls above which comparing all pairs takes too long */
 	size_t olds, news, same;
 	bool many = g->n[OLD] > MANY || g->n[NEW] > MANY;
 	if (!many && all_whole(g)) {
@@ -272,7 +274,7 @@ static void match_group(struct group *g)
 	news = g->call_count[NEW];
 	same = many ? 0 : equal_lines(g);
 	if (!many && all_same_build(g))
-		pair_equal_lines(g); /* what is left are other calls of the same function */
+		pair_equal_lines(g); /* the remaining calls are other calls of the same function */
 	else if (same == olds && same == news)
 		pair_equal_lines(g);
 	else if (any_sampled(g) && same && 2 * same >= (olds < news ? olds : news))
@@ -292,7 +294,7 @@ static void match_group(struct group *g)
 
 /* ---- all chains ---- */
 
-/* Spots of the old side have the lower numbers. */
+/* Sorts spots by key, then by number: the old side has the lower numbers. */
 static int by_key(const void *a, const void *b, void *arg)
 {
 	const uint32_t *keys = arg;
@@ -363,7 +365,7 @@ uint32_t match_functions_key(void *context, const struct spot *p)
 	return number;
 }
 
-/* Matches spots whose chains differ. */
+/* Matches spots with different chains. */
 static void match_by_names(struct matching *m)
 {
 	struct match_functions f = {.s = m->s};

@@ -6,82 +6,82 @@
 #include "libcommon/base/arena.h"
 #include "spots.h"
 
-/* How the two sides of a row were found to be the same code, surest first. */
+/* Lists the ways in which the two sides of a row were matched, the most certain first. */
 enum matched {
-	MATCHED_NONE,    /* it has one side only */
+	MATCHED_NONE,    /* one side only */
 	MATCHED_EXACT,   /* same chain, same lines or the same build */
-	MATCHED_LINES,   /* same chain, lines shifted: as many in the same order */
-	MATCHED_CHAIN,   /* same chain, but not as many: taken together */
-	MATCHED_MODULE,  /* same functions in other modules */
-	MATCHED_FRAMES,  /* frames more or fewer */
-	MATCHED_RENAMED, /* a function has another name */
-	MATCHED_MOVED,   /* one function is another, the figures are the same */
-	MATCHED_FIGURES, /* one side has no names; the modules and the figures are the same */
+	MATCHED_LINES,   /* same chain, lines shifted: equally many calls, in the same order */
+	MATCHED_CHAIN,   /* same chain, but different numbers of calls: summed up */
+	MATCHED_MODULE,  /* same functions, in other modules */
+	MATCHED_FRAMES,  /* frames added or removed */
+	MATCHED_RENAMED, /* a function was renamed */
+	MATCHED_MOVED,   /* one function replaced by another, equal figures */
+	MATCHED_FIGURES, /* one side has no names; equal modules and figures */
 	MATCHED_COUNT
 };
 extern const char *const matched_names[MATCHED_COUNT];
 
 struct row {
 	enum matched matched;
-	bool weak;            /* it rests on frames without names */
-	bool hidden;          /* not matched, but one side has no names: it may be no change */
-	const char *evidence; /* in words, or NULL */
+	bool weak;            /* matched by frames without names */
+	bool hidden;          /* not matched, but one side has no names, so it may be unchanged */
+	const char *evidence; /* a description, or NULL */
 };
 
-/* Frames of the modules of one name. */
+/* Counts the frames of all modules of one name. */
 struct name_count {
-	size_t frames[2][2]; /* by side: without and with a function's name */
-	bool nameless;       /* one side has names where the other has none, see nameless.c */
+	size_t frames[2][2]; /* by side: frames without and with a function name */
+	bool nameless;       /* one side has names and the other does not, see nameless.c */
 };
 
 struct matching {
 	struct spots *s;
 	struct ms_arena arena;
-	MS_ARRAY(struct name_count) names; /* by number in names */
+	MS_ARRAY(struct name_count) names; /* by number in spots->names */
 	MS_ARRAY(struct row) rows;
 };
 
-/* Gives every spot a row. The first rows are those with both sides. */
+/* Assigns each spot to a row. Rows with both sides come first. */
 void match(struct matching *m);
 void match_free(struct matching *m);
 
-/* match_left.c: what the same names do not show. Rows for spots without one. */
+/* In match_left.c: assigns rows to the spots that equal names did not match. */
 void match_left_over(struct matching *m);
-/* When all have one: makes one row of those of which one has as much more as the other has less, in
- * related stacks. A row may be left without spots. */
+/* Joins two rows if one has as much more as the other has less, in related stacks. Call when all
+ * spots have rows. May leave rows without spots. */
 void match_balance(struct matching *m);
 
-/* ---- nameless.c: modules whose functions have names on one side only, as when one build was
- * stripped: there the names of a stack say nothing of what is the same ---- */
+/* ---- nameless.c: modules with function names on one side only, for instance because one build was
+ * stripped; there the names in a stack do not help to match it ---- */
 
-/* Finds them, into m->names. */
+/* Finds these modules, and marks the entries in m->names. */
 void nameless_find(struct matching *m);
-/* Pairs spots in them that names could not: of one build by addresses, which is exact, else where
- * the modules of the stack and what was allocated are equal. */
+/* Pairs spots in these modules: for equal builds by address, which is exact, otherwise if the
+ * modules of the stack and the allocations are equal. */
 void nameless_match(struct matching *m);
-/* Can nobody tell whether a spot that was not matched is new? */
+/* Tells whether an unmatched spot may be an old one, because names are missing. */
 bool nameless_hides(const struct matching *m, const struct spot *p);
-/* The modules that lack names on a side, "app, libx.so"; NULL = none. In m->arena. */
+/* Returns the modules without names on a side, such as "app, libx.so"; NULL = none. In m->arena. */
 const char *nameless_modules(struct matching *m, enum side side);
 
 /* ---- among the files of this module ---- */
 
-/* A new row of these spots. */
+/* Adds a row with these spots. */
 void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,
 	       size_t n);
-/* Calls `take` for the spots of each key, in order of keys: `n` of them, the `old` first of which
- * are of the old side, in order of their numbers. `keys` is by spot; NONE: left out. */
+/* Receives the `n` spots of one key, sorted by number; the first `old` are of the old side.
+ * match_groups() calls it for each key, in order; `keys` is indexed by spot, NONE = left out. */
 typedef void match_take(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n);
 void match_groups(struct matching *m, const uint32_t *keys, match_take *take, void *arg);
-/* Matches spots without a row whose keys are equal; a key is what `key` makes of a spot's chain. */
+/* Returns the key of a spot's chain. match_by() pairs spots without a row whose keys are equal. */
 typedef uint32_t match_key(void *context, const struct spot *p);
 void match_by(struct matching *m, match_key *key, void *context, enum matched how,
 	      const char *evidence);
-/* A key: the chain without the modules of its functions, and those of the old side by the names
- * that they have now, if `to` is not NULL. */
+/* Context of match_functions_key: the key is the chain without modules, with old names replaced by
+ * new ones if `to` is not NULL. */
 struct match_functions {
 	const struct spots *s;
-	uint32_t *to; /* by name */
+	uint32_t *to; /* new name by old name */
 	struct intern keys;
 };
 match_key match_functions_key;

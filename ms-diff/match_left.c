@@ -15,16 +15,16 @@
 #include "libcommon/base/order.h"
 
 enum {
-	MOST_PAIRS = 4000000, /* beyond which only spots with equal figures are compared */
-	MOST_NAMES = 3,       /* of one stack, that may have changed at once */
-	MOST_FRAMES = 2,      /* more or fewer when figures are alike only */
+	MOST_PAIRS = 4000000, /* above this, only spots with equal figures are compared */
+	MOST_NAMES = 3,       /* maximum functions of one stack renamed at once */
+	MOST_FRAMES = 2,      /* maximum frames added or removed if figures are only similar */
 };
 
-/* Holds the spots of a side that are left, and where one chain has several, these together too. */
+/* Holds the unmatched spots of a side: each alone, and those of one chain also together. */
 struct left {
 	struct leftover {
-		uint32_t spot;     /* the first one */
-		const uint32_t *v; /* all of them */
+		uint32_t spot;     /* first spot */
+		const uint32_t *v; /* all spots */
 		size_t n;
 		double allocations, bytes;
 		const struct link *chain;
@@ -66,7 +66,8 @@ static void add_chain(struct matching *m, void *arg, uint32_t *spots, size_t old
 		add(m, l, v, n);
 }
 
-/* Code of the same build did not change: what is left of it is new or gone. */
+/* Collects the unmatched spots of a side. Spots whose code is of the same build on both sides are
+ * omitted: they are new or gone. */
 static struct left collect(struct matching *m, enum side side)
 {
 	struct left l = {0};
@@ -106,8 +107,8 @@ static bool within_twice(double a, double b)
 	return a <= 2 * b && b <= 2 * a;
 }
 
-/* Tells whether both allocate about as often, and blocks of about the same mean size: each within a
- * factor of two. */
+/* Tells whether the numbers of allocations and the mean block sizes differ by at most a factor of
+ * two each. */
 static bool alike(const struct leftover *a, const struct leftover *b)
 {
 	return a->allocations > 0 && b->allocations > 0 &&
@@ -123,8 +124,8 @@ static void look(struct search *q, each_pair *f, const struct leftover *o, const
 		f(q, o, n);
 }
 
-/* Calls `f` for the pairs that are worth a look: all, or where only these count, or all are too
- * many, those with equal figures; of which too many tell nothing. */
+/* Calls `f` for pairs worth comparing: all pairs, or only those with equal figures, if `only_equal`
+ * or if there are too many. Of these, a large group is skipped because it proves nothing. */
 static void for_pairs(struct search *q, bool only_equal, each_pair *f)
 {
 	const struct left *o = &q->left[OLD], *n = &q->left[NEW];
@@ -149,7 +150,7 @@ static void for_pairs(struct search *q, bool only_equal, each_pair *f)
 
 /* ---- frames more or fewer ---- */
 
-/* Are the links of `a` all in `b`, in order, with the same outermost one? */
+/* Tells whether all links of `a` are in `b`, in order, and the outermost links are equal. */
 static bool is_part(const struct leftover *a, const struct leftover *b)
 {
 	if (!a->length || a->length > b->length ||
@@ -161,8 +162,8 @@ static bool is_part(const struct leftover *a, const struct leftover *b)
 	return i == a->length;
 }
 
-/* Tells whether the chain of `b` is that of `a` with more outermost links, as when a thread of its own
- * does what main did. One link is too few to tell. */
+/* Tells whether the chain of `b` is that of `a` with more outermost links, for instance because a
+ * thread now does the work of main. One common link is not enough. */
 static bool is_inner_part(const struct leftover *a, const struct leftover *b)
 {
 	size_t i = 0;
@@ -171,7 +172,7 @@ static bool is_inner_part(const struct leftover *a, const struct leftover *b)
 	return i == a->length && i > 1;
 }
 
-/* The first link of the longer chain that the shorter one does not have. */
+/* Returns the first function of the longer chain `b` that is not in `a`. */
 static const char *extra(const struct spots *s, const struct leftover *a, const struct leftover *b)
 {
 	size_t i = 0;
@@ -204,7 +205,8 @@ static void pair(struct matching *m, enum matched how, const char *evidence,
 	free(v);
 }
 
-/* Pairs that differ by so many frames (context): the least first. */
+/* Pairs two chains that differ by exactly as many frames as the context says. Callers begin with
+ * the smallest number. */
 static void pair_frames(struct search *q, const struct leftover *o, const struct leftover *n)
 {
 	size_t by = o->length < n->length ? n->length - o->length : o->length - n->length;
@@ -217,8 +219,8 @@ static void pair_frames(struct search *q, const struct leftover *o, const struct
 		pair(q->m, MATCHED_FRAMES, say_frames(q->m, o, n), o, n);
 }
 
-/* Several calls of one side are one of the other when their chains are all longer (or all shorter)
- * and their figures add up to its. */
+/* Merges several calls of one side into one of the other, if their chains are all longer (or all
+ * shorter) and their figures add up to its figures. */
 static void merge_frames(struct search *q, int one_side)
 {
 	const struct left *ones = &q->left[one_side], *others = &q->left[!one_side];
@@ -258,7 +260,7 @@ struct rename {
 };
 
 struct renames {
-	struct match_functions f; /* `to`: what each name is called now */
+	struct match_functions f; /* `to`: new name of each old name */
 	MS_ARRAY(struct rename) all;
 	struct ms_lookup by_names;
 };
@@ -280,7 +282,8 @@ static void vote(struct renames *r, uint32_t from, uint32_t to)
 	ms_lookup_add(&r->by_names, hash, (uint32_t)r->all.n);
 }
 
-/* How many links differ in chains of one length; SIZE_MAX: in length. `at` is one of these. */
+/* Returns the number of different links in chains of equal length, SIZE_MAX = lengths differ. `at`
+ * receives the index of one of these links. */
 static size_t differences(const struct leftover *o, const struct leftover *n, size_t *at)
 {
 	size_t count = 0;
@@ -312,7 +315,7 @@ static void vote_for_names(struct search *q, const struct leftover *o, const str
 			vote(r, o->chain[i].function, n->chain[i].function);
 }
 
-/* The most votes that a name has, and whether two pairs have as many. */
+/* Holds the maximum votes for a name, and whether several pairs have as many. */
 struct most {
 	size_t votes;
 	bool tie;
@@ -329,7 +332,8 @@ static bool has_most(const struct most *m, size_t votes)
 	return !m->tie && votes == m->votes;
 }
 
-/* A new name is that with most votes, if it is the only one, and for no other name as good. */
+/* Chooses for each old name the new name with the most votes, if it is the only such name and no
+ * other old name has as many votes for it. */
 static void decide_names(struct renames *r)
 {
 	size_t n = r->f.s->names.all.n;
@@ -351,7 +355,7 @@ static void decide_names(struct renames *r)
 	free(to);
 }
 
-/* Says which function of a row has another name now. */
+/* Records for each row which function was renamed. */
 static void say_names(struct matching *m, const struct renames *r, size_t first_row)
 {
 	for (size_t i = 0; i < m->s->all.n; i++) {
@@ -389,7 +393,8 @@ static void match_renamed(struct search *q)
 
 /* ---- code that moved ---- */
 
-/* `partner`: by spot, the only one it could be; NONE, or its own number: several. */
+/* Stores `b` in `partner`, by spot, as the only possible partner of `a`. NONE = none yet; its own
+ * number = several. */
 static void note_move(uint32_t *partner, uint32_t a, uint32_t b)
 {
 	partner[a] = partner[a] == NONE ? b : a;
@@ -451,17 +456,18 @@ void match_left_over(struct matching *m)
 	MS_FREE(q.left[OLD].v, q.left[NEW].v);
 }
 
-/* ---- what one row has more and another one less ----
+/* ---- increases of rows that balance decreases of others ----
  *
- * A helper that became a tail call, or was inlined, is gone from stacks; where its caller allocates
- * too, their names are those of a row that is there on both sides, and takes the blocks in. */
+ * A helper that became a tail call, or was inlined, disappears from stacks. If its caller allocates
+ * too, the remaining stack equals that of a row with both sides, which gains the helper's blocks. */
 
 struct balance {
-	bool *settled; /* by row */
-	bool moved;    /* look at functions instead of others, else at frames more or fewer */
+	bool *settled; /* by row: already balanced */
+	bool moved;    /* compare chains with one other function, else with added or removed
+			  frames */
 };
 
-/* Adds the row of these spots to what came or went, if one side has more. */
+/* Adds the row of these spots to the side with more allocations, if the sides differ. */
 static void add_excess(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
 {
 	struct left *l = arg;
@@ -490,8 +496,8 @@ static uint32_t row_of(const struct search *q, const struct leftover *x)
 	return q->m->s->all.v[x->spot].row;
 }
 
-/* Can what went with `o` be what came with `n`? Rows that are on one side each were looked at
- * before. */
+/* Tells whether the decrease of `o` can be the increase of `n`. Pairs of rows with one side each
+ * were compared before. */
 static bool may_settle(const struct search *q, const struct leftover *o, const struct leftover *n)
 {
 	const struct balance *b = q->context;
@@ -505,7 +511,7 @@ static bool may_settle(const struct search *q, const struct leftover *o, const s
 			: is_part(o, n) || is_part(n, o);
 }
 
-/* Makes one row of two: the spots of `from` are those of `to`, too. */
+/* Joins two rows: moves the spots of `from` to `to`. */
 static void join_rows(struct search *q, uint32_t from, uint32_t to, enum matched how,
 		      const char *evidence)
 {
@@ -538,8 +544,8 @@ static void settle_pair(struct search *q, const struct leftover *o, const struct
 		join_rows(q, from, to, MATCHED_FRAMES, say_frames(q->m, o, n));
 }
 
-/* Settles what one row has more (or less) with all that others have less (more), when that adds
- * up. */
+/* Balances the change of one row with the sum of opposite changes in related rows, if they are
+ * equal. */
 static void settle_sums(struct search *q, int one_side)
 {
 	const struct left *ones = &q->left[one_side], *others = &q->left[!one_side];

@@ -30,7 +30,7 @@ static void count_frames(struct matching *m, const struct run *r)
 	}
 }
 
-/* In hundredths of its frames. */
+/* Returns the percentage of frames without names. */
 static size_t without_names(const struct name_count *c, int side)
 {
 	size_t all = c->frames[side][0] + c->frames[side][1];
@@ -85,12 +85,12 @@ const char *nameless_modules(struct matching *m, enum side side)
 
 struct key {
 	MS_ARRAY(uint64_t) words;
-	bool nameless; /* some frame is in such a module... */
-	bool exact;    /* ...and all of these have the same build on both sides */
+	bool nameless; /* some frame is in a module without names */
+	bool exact;    /* all such modules have the same build on both sides */
 };
 
-/* Makes a key of the frames that both sides see: a stripped build shows no inlined ones, and does
- * not tell which of the others are the runtime's. */
+/* Makes a key of the frames that both sides have: a stripped build has no inlined frames, and does
+ * not show which of the others belong to the runtime. */
 static void make_key(const struct matching *m, const struct run *r, const struct run_site *site,
 		     bool by_address, struct key *k)
 {
@@ -120,8 +120,8 @@ static uint32_t root_of(uint32_t *set, uint32_t i)
 	return i;
 }
 
-/* Spots that share a stack of addresses are one: a line with two calls is one spot where lines are
- * known, and two where they are not. */
+/* Joins spots with equal stacks of addresses. A line with two calls is one spot if lines are known,
+ * and two if not. */
 static void join_spots(struct matching *m, uint32_t *set)
 {
 	struct intern keys = {0};
@@ -172,8 +172,8 @@ static void match_addresses(struct matching *m)
 
 /* ---- other builds: by shape and figures ---- */
 
-/* The shape of a spot, into `of`, is that of its first site; NONE: it has nothing to do with such
- * modules. */
+/* Stores a key of the shape of each spot, from its first site, in `of`; NONE: no frame in a module
+ * without names. */
 static void find_shapes(struct matching *m, uint32_t *of)
 {
 	struct key k = {0};

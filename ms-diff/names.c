@@ -15,8 +15,8 @@ static bool begins(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Returns where the bracket at `s` is closed, or the end of the string. "->" and the ">" of
- * "operator>" do not close an angle. */
+/* Returns the position of the bracket that closes the one at `s`, or of the last character. "->"
+ * and "operator>" do not close an angle bracket. */
 static const char *closing(const char *s)
 {
 	int depth = 0;
@@ -32,7 +32,7 @@ static const char *closing(const char *s)
 	return s - 1;
 }
 
-/* Length of the symbol after "operator" that must not be taken for a bracket: "<<", "()", "->". */
+/* Returns the length of the symbol after "operator" that looks like brackets: "<<", "()", "->". */
 static size_t operator_symbol(const char *s)
 {
 	static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
@@ -48,7 +48,7 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* The copies that compilers make of a function have its name and one of these. */
+/* Tells whether `s` begins with a suffix that compilers append to the names of function copies. */
 static bool is_copy_suffix(const char *s)
 {
 	static const char *const suffixes[] = {
@@ -57,7 +57,7 @@ static bool is_copy_suffix(const char *s)
 		".specialized", ".warm",  ".hot"};
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		const char *end = s + strlen(suffixes[i]);
-		/* Go has "main.partition", of which this is no suffix */
+		/* "main.partition" in Go does not end in ".part" */
 		if (begins(s, suffixes[i]) && (end[-1] == '.' || !is_identifier(*end)))
 			return true;
 	}
@@ -68,7 +68,7 @@ struct copy {
 	char *start, *to;
 };
 
-/* "operator<<", with what follows left alone; NULL when there is no operator at `s`. */
+/* Copies an operator name such as "operator<<" and returns its end; NULL = no operator at `s`. */
 static const char *copy_operator(struct copy *c, const char *s)
 {
 	if (!begins(s, "operator") || (c->to > c->start && is_identifier(c->to[-1])) ||
@@ -86,7 +86,7 @@ static const char *copy_operator(struct copy *c, const char *s)
 	return end;
 }
 
-/* Goes over a bracket at `s`; what stands in it is left out but for the few that are names. */
+/* Skips the group in brackets at `s`, and copies it only if it is part of a name. */
 static const char *skip_bracket(struct copy *c, const char *s)
 {
 	static const char nameless[] = "(anonymous namespace)";
@@ -103,7 +103,8 @@ static const char *skip_bracket(struct copy *c, const char *s)
 	return end + 1;
 }
 
-/* "{lambda(int)#2}", "{unnamed type#1}", "{closure#0}": without numbers and parameters. */
+/* Copies a group in braces without numbers and parameters: "{lambda(int)#2}", "{unnamed type#1}",
+ * "{closure#0}". */
 static const char *copy_braces(struct copy *c, const char *s)
 {
 	const char *end = closing(s);
@@ -145,11 +146,11 @@ const char *normal_function(struct ms_arena *a, const char *f)
 				const char *more = strstr(s, "::");
 				if (!more) /* " const", " &" after the parameters */
 					break;
-				s = more; /* of a function inside a function */
+				s = more; /* a function within a function */
 				continue;
 			}
 			s++;
-			c.to = c.start; /* what stood there was a type */
+			c.to = c.start; /* the text before was a return type */
 		} else {
 			*c.to++ = *s++;
 		}
@@ -169,7 +170,7 @@ const char *normal_module(struct ms_arena *a, const char *path)
 	char *so = strstr(name, ".so");
 	if (!so || (so[3] && so[3] != '.'))
 		return name;
-	/* the version after and before ".so" */
+	/* remove the version before and after ".so" */
 	char *end = so;
 	while (end > name && (isdigit((unsigned char)end[-1]) || end[-1] == '.'))
 		end--;

@@ -22,13 +22,14 @@
 #include "libcommon/base/arena.h"
 
 enum {
-	FEW = 3,           /* runs of a side below which the allowance counts as well */
-	MANY = 8,          /* runs of both sides from which ranks count, and of a history noise */
-	STEPS = 2,         /* usual distances of successive runs that a new one must be outside */
-	ALLOWED_COUNT = 16 /* blocks or calls: the allowance of figures that are not bytes */
+	FEW = 3,           /* minimum runs of a side without an extra allowance */
+	MANY = 8,          /* minimum runs of both sides for a rank test, or of a history for its
+			      noise */
+	STEPS = 2,         /* a new run must differ by more than this many usual steps */
+	ALLOWED_COUNT = 16 /* blocks or calls: allowance for figures that are not in bytes */
 };
 #define ALLOWED_SHARE 0.01
-#define RANKS_Z 3.29 /* p < 0.001, on both sides */
+#define RANKS_Z 3.29 /* two-sided p < 0.001 */
 
 struct limits series_range(const int64_t *v, size_t n)
 {
@@ -53,7 +54,7 @@ static int by_value(const void *a, const void *b)
 	return x->v < y->v ? -1 : x->v > y->v;
 }
 
-/* The normal deviate of the sum of ranks, ties taken into account. */
+/* Returns the z score of the rank sum, corrected for ties. */
 static double ranks_z(const struct series *s)
 {
 	size_t n = s->olds + s->news;
@@ -104,7 +105,7 @@ bool noise_is_unknown(size_t olds, size_t news, bool history)
 	return history ? olds < MANY : olds < FEW || news < FEW;
 }
 
-/* How far old runs that follow each other are apart: no more than that are three quarters of them. */
+/* Returns the distance that three quarters of all successive old runs do not exceed. */
 static double usual_step(const struct series *s)
 {
 	size_t n = s->olds - 1, quartile = n - n / 4;

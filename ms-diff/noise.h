@@ -7,27 +7,28 @@
 
 #include <stddef.h>
 
-/* A figure in each run of both sides. */
+/* Holds the values of a figure in each run of both sides. */
 struct series {
 	const int64_t *old, *new;
 	size_t olds, news;
 	bool bytes;
-	int64_t least; /* bytes by which a figure in bytes must change */
-	bool history;  /* the old ones are in order of time, and tell the noise alone */
+	int64_t least; /* minimum change of a figure in bytes */
+	bool history;  /* the old runs are of many builds, in order of time */
 };
 
-/* Are there too few runs to know how figures differ from run to run? */
+/* Tells whether there are too few runs to measure the noise of figures between runs. */
 bool noise_is_unknown(size_t olds, size_t news, bool history);
 
-/* Least and largest; both DELTA_UNKNOWN if one is, or there is none. */
+/* Returns the range of values; DELTA_UNKNOWN if any value is, or there is none. */
 struct limits series_range(const int64_t *v, size_t n);
 
-/* The rule of ms-diff(1), SIGNIFICANCE. False also where a figure is not known. */
+/* Tells whether the sides differ by the rule of ms-diff(1), SIGNIFICANCE. False if a figure is not
+ * known. */
 bool series_differ(const struct series *s);
 
-/* Returns the interval of new - old, where these have intervals: Zou and Donner's, of independent
- * estimates. DELTA_UNKNOWN if nothing is sampled. `old` and `new` are the estimates. */
+/* Returns the interval of new - old by Zou and Donner's method for independent estimates. `old` and
+ * `new` are the estimates, with their intervals. DELTA_UNKNOWN if nothing is sampled. */
 struct limits delta_interval(int64_t old, struct limits of_old, int64_t new, struct limits of_new);
-/* Returns the interval of a sum, in the way of delta_interval: x more with interval `of_x` added to
- * `sum` with interval `of_sum`. */
+/* Returns the interval of sum + x by the method of delta_interval; `of_sum` and `of_x` are the
+ * intervals of `sum` and `x`. */
 struct limits sum_interval(int64_t sum, struct limits of_sum, int64_t x, struct limits of_x);

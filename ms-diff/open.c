@@ -71,7 +71,7 @@ static int open_run(const struct options *o, struct spots *s, enum side side, co
 	return choose_moment(r, point, err);
 }
 
-/* One input: its first point against its last. */
+/* Opens a single input, to compare its first point with its last. */
 static int open_points(const struct options *o, struct spots *s, struct opened *out,
 		       struct ms_err *err)
 {
@@ -91,7 +91,7 @@ static int open_points(const struct options *o, struct spots *s, struct opened *
 	return 0;
 }
 
-/* The last runs of a dataset, in their order. */
+/* Opens the last runs of a dataset, in their order. */
 static int open_history(const struct options *o, struct spots *s, struct opened *out,
 			struct ms_err *err)
 {
@@ -119,7 +119,7 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 	return 0;
 }
 
-/* A snapshot whose names were hidden has no keys. */
+/* Refuses new snapshots without keys, because their names were hidden. */
 static int check_keys(const struct spots *s, struct ms_err *err)
 {
 	for (size_t i = 0; i < s->runs[NEW].n; i++) {
@@ -150,7 +150,7 @@ static int open_all(const struct options *o, struct spots *s, struct opened *out
 	return 0;
 }
 
-/* Runs that are missing take no part where others are there. */
+/* Removes missing old runs, if any other old run exists. */
 static void drop_missing(struct spots *s, struct opened *out)
 {
 	size_t n = 0, all = s->runs[OLD].n;
@@ -182,7 +182,7 @@ static int load(const struct options *o, struct spots *s, struct opened *out, st
 	return s->by_key ? check_keys(s, err) : 0;
 }
 
-/* Does `a` come before `b` in the order whose middle is shown? */
+/* Tells whether `a` precedes `b` in the order whose median is shown. */
 static bool before(const struct run *a, const struct run *b)
 {
 	int64_t x = run_total(a, "peak_bytes"), y = run_total(b, "peak_bytes");
@@ -193,7 +193,7 @@ static bool before(const struct run *a, const struct run *b)
 	return x < y;
 }
 
-/* The middle one; of an even number the lower. */
+/* Returns the index of the median run; the lower one for an even number. */
 static size_t middle(const struct spots *s, enum side side)
 {
 	size_t n = s->runs[side].n, i = 0, rank = n;

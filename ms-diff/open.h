@@ -8,17 +8,17 @@
 
 struct ms_err;
 
-/* Holds the runs that were opened and the facts about them that main says or ends by. */
+/* Holds the opened runs and facts about them for messages and the exit status. */
 struct opened {
-	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes; of a
-				 history the last */
-	size_t at[2];         /* which of its side it is */
-	bool flows;           /* whole runs are compared, not moments of them */
-	bool missing;         /* there is no old run */
-	bool history;         /* the old runs are of a dataset, the latest last */
-	const char *left_out; /* the first of several old runs that is not there, or NULL */
-	bool same_program;    /* files of one name, as far as that is known */
-	double seconds;       /* that replaying the slowest trace took */
+	struct run *shown[2]; /* run shown for each side: the median by peak, then by live bytes;
+				 of a history the last run */
+	size_t at[2];         /* index of the shown run within its side */
+	bool flows;           /* whole runs are compared, not moments */
+	bool missing;         /* no old run exists */
+	bool history;         /* the old runs are from a dataset, the latest last */
+	const char *left_out; /* name of the first missing run, if other old runs exist; or NULL */
+	bool same_program;    /* the programs' file names are equal, or not known */
+	double seconds;       /* time for replaying the slowest trace */
 };
 
 /* Opens all inputs of `o`, replaying traces, into s->runs (spots_free closes them). 0, or -1 with

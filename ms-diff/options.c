@@ -71,7 +71,7 @@ static const struct ms_cli_tool tool = {
 	olds,
 	.reads = true};
 
-/* Operands are the old and the new run, or what of these the options do not name. */
+/* Assigns the operands to the old and the new run, except a side given by options. */
 static int take_operands(struct options *o, char **v, int n, struct ms_err *err)
 {
 	bool has[2] = {o->inputs[OLD].n > 0 || o->history, o->inputs[NEW].n > 0};
@@ -141,7 +141,7 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 	o->last = 10;
 	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err) != 0)
 		return -1;
-	if (o->min_change < 0) /* as typed, above INT64_MAX */
+	if (o->min_change < 0) /* a number above INT64_MAX was given */
 		o->min_change = INT64_MAX;
 	if (o->cli.asked)
 		return 0;

@@ -11,15 +11,16 @@
 
 struct options {
 	struct ms_cli_list
-		inputs[2];  /* as typed, by side; one input alone is in both, with `points` set */
-	bool points;        /* of one input: its first point against its last */
+		inputs[2];  /* inputs by side, as typed; a single input is in both, with `points`
+			       set */
+	bool points;        /* compare the first point of a single input with its last */
 	const char *per;    /* "allocations" or "mark:NAME", or NULL */
-	int64_t min_change; /* bytes */
+	int64_t min_change; /* in bytes */
 	bool exit_code, allow_missing_old;
-	const char *history; /* --history: the old runs are in this dataset; NULL = they are not */
-	struct ms_cli_list keys;     /* --key */
-	uint64_t last;               /* --last */
-	struct ms_wrappers wrappers; /* --wrapper */
+	const char *history;         /* --history: dataset with the old runs; NULL = none */
+	struct ms_cli_list keys;     /* --key: keys that runs of the dataset must have */
+	uint64_t last;               /* --last: number of runs of the dataset */
+	struct ms_wrappers wrappers; /* --wrapper: further wrapper functions */
 	const char *output;          /* NULL = standard output */
 	struct ms_cli cli;
 };

@@ -10,9 +10,10 @@
 
 #include <string.h>
 
-#define ABOUT 100 /* parts of the run: one to either side */
+#define ABOUT 100 /* divisor of the run: length of the window before and after a moment */
 
-/* Asks one figure of the only process of a run; DELTA_UNKNOWN = there is none, or there are more. */
+/* Queries a figure of a run with a single process; DELTA_UNKNOWN = no value, or several processes.
+ */
 static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int64_t id)
 {
 	return r->m.processes.n == 1
@@ -20,8 +21,8 @@ static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int
 		       : DELTA_UNKNOWN;
 }
 
-/* Finds the place that is in both runs and held most at the peak of that side beyond what it held at
- * the other one; NULL = there is none. */
+/* Finds the site, present in both runs, with the largest excess at the peak of that side over the
+ * other peak; NULL = none. */
 static const struct change *most_typical(const struct changes *c, enum side peak)
 {
 	const struct change *found = NULL;
@@ -38,7 +39,7 @@ static const struct change *most_typical(const struct changes *c, enum side peak
 	return found;
 }
 
-/* Finds the moment of `other` that corresponds to the peak of `of`; DELTA_UNKNOWN = there is none. */
+/* Finds the moment of `other` that corresponds to the peak of `of`; DELTA_UNKNOWN = not known. */
 static int64_t moment_in(const struct run *of, const struct run *other, const struct change *x,
 			 struct ms_arena *a)
 {

@@ -6,7 +6,7 @@
 #include "changes.h"
 #include "open.h"
 
-/* Tells what the shown run of each side held in the phase in which the one of side `peak` had its
- * peak: exact for that run, for the other the most about the corresponding moment. False: not
- * known, as of several processes or of sampled recordings. */
+/* Computes the bytes that the shown run of each side held in the phase of the peak of side `peak`:
+ * its own peak, and the other run's maximum near the corresponding moment. False: not known, for
+ * instance with several processes or sampled recordings. */
 bool phase_of(const struct changes *c, const struct opened *runs, enum side peak, int64_t bytes[2]);

@@ -5,7 +5,7 @@
 
 #include "libcommon/base/err.h"
 
-/* Regions of one moment, together where process name, kind and path are the same. */
+/* Selects the regions of one moment, grouped by process name, kind and path. */
 static const char grouped[] =
 	"SELECT coalesce(p.comm, ''), r.kind, coalesce(r.path, ''), count(*),"
 	" sum(r.\"end\" - r.start), sum(r.rss_bytes), sum(r.pss_bytes), sum(r.private_bytes),"
@@ -14,7 +14,7 @@ static const char grouped[] =
 	" GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
 enum { KEYS = 3, FIGURES_OF_REGION = 6, COLUMNS = KEYS + FIGURES_OF_REGION };
 
-/* A group of one side; what the other side has not is 0 there. */
+/* Inserts or updates a group of one side; the figures of the other side begin as 0. */
 #define UPSERT(side, other)                                                                        \
 	"INSERT INTO region_diff(process, kind, path, " side "_regions, " side "_bytes, " side     \
 	"_rss_bytes, " side "_pss_bytes, " side "_private_bytes, " side "_swap_bytes, " other      \
@@ -24,8 +24,8 @@ enum { KEYS = 3, FIGURES_OF_REGION = 6, COLUMNS = KEYS + FIGURES_OF_REGION };
 	" ON CONFLICT DO UPDATE SET (" side "_regions, " side "_bytes, " side "_rss_bytes, " side  \
 	"_pss_bytes, " side "_private_bytes, " side "_swap_bytes) = (?4, ?5, ?6, ?7, ?8, ?9)"
 
-/* Completes the rows: figures that one side did not look at (--maps) are not known, and not 0; then
- * no change is either. */
+/* Completes the rows. A figure that one side did not record (--maps) is null, not 0, and so is its
+ * difference. */
 static const char finish[] =
 	"UPDATE region_diff SET new_rss_bytes = NULL, new_pss_bytes = NULL,"
 	" new_private_bytes = NULL, new_swap_bytes = NULL"
@@ -43,7 +43,7 @@ static const char finish[] =
 	"  WHEN coalesce(new_rss_bytes - old_rss_bytes, new_bytes - old_bytes) < 0 THEN 'shrunk'"
 	"  ELSE 'unchanged' END;";
 
-/* Rows of one side into the table, which may be in another database. */
+/* Adds the rows of one side to the table, which may be in another database. */
 static int add_side(const struct run *from, sqlite3 *to, const char *upsert, struct ms_err *err)
 {
 	sqlite3_stmt *in = ms_sql_prepare(from->db, grouped, err);

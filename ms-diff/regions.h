@@ -10,9 +10,9 @@
 
 struct ms_err;
 
-/* Fills table region_diff of new->db, where both sides have regions: by process name, kind and
- * path, so that other addresses and other pids do not matter. 0, or -1 with `err` set. */
+/* Fills table region_diff of new->db if both sides have regions. Regions are matched by process
+ * name, kind and path; addresses and pids may differ. 0, or -1 with `err` set. */
 int regions_compare(const struct run *old, const struct run *new, struct ms_err *err);
-/* Did private memory (address space, where nothing else is known) grow by more than so many bytes?
- */
+/* Tells whether private memory (or address space, if that is not known) grew by more than
+ * `min_change` bytes. */
 bool regions_grew(sqlite3 *db, int64_t min_change);

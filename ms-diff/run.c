@@ -16,7 +16,7 @@
 
 const char *const side_names[2] = {"old", "new"};
 
-/* columns.def says which totals there are, and how they add up. */
+/* Maps the units and sums of totals in columns.def to members of struct total. */
 #define IS_BYTES_COUNT false
 #define IS_BYTES_BYTES true
 #define IS_BYTES_TIME false
@@ -53,7 +53,7 @@ int64_t run_total(const struct run *r, const char *name)
 	return DELTA_UNKNOWN;
 }
 
-/* A figure as the model has it. */
+/* Converts a figure of the model to a signed one. */
 static int64_t known(uint64_t v)
 {
 	return v > INT64_MAX ? DELTA_UNKNOWN : (int64_t)v;
@@ -170,7 +170,7 @@ static void site_estimate(struct run *r, const struct estimate_row *e, const cha
 		put_sampled(r, s, f + DIFF_PEAK, x);
 }
 
-/* Takes the interval of a total: at a moment, of what is live, as of all sites. */
+/* Stores the interval of a total; with a label, of live memory at that moment. */
 static void total_estimate(struct run *r, const struct estimate_row *e, const char *label,
 			   struct limits x)
 {
@@ -208,7 +208,7 @@ static const struct reader_table tables[] = {
 
 /* ---- totals ---- */
 
-/* Adds up the figures of all processes. */
+/* Sums up the figures of all processes. */
 static void sum_processes(struct run *r)
 {
 	for (size_t i = 0; i < r->m.processes.n; i++) {
@@ -273,8 +273,8 @@ static void take_hidden(struct run *r)
 		r->hidden[f] = known(sums[f]);
 }
 
-/* A site without a row for a moment holds nothing then; when there is no such moment, or the
- * figures are of the whole run but only a moment is compared, nothing is known. */
+/* Marks figures as unknown if there is no peak, or if they are of the whole run but only a moment
+ * is compared. Other sites without a row for a moment held nothing. */
 static void settle(struct run *r, bool flows)
 {
 	bool peak = r->totals[TOTAL_own_peaks_bytes] != DELTA_UNKNOWN && flows;
@@ -290,7 +290,7 @@ static void settle(struct run *r, bool flows)
 			r->totals[i] = DELTA_UNKNOWN;
 }
 
-/* Did several processes or threads allocate? */
+/* Tells whether several processes or threads allocated. */
 static bool has_threads(struct run *r)
 {
 	return r->m.processes.n > 1 ||
@@ -350,7 +350,7 @@ int run_count(struct run *r, const char *per, struct ms_err *err)
 	return ms_err_set(err, "option '--per %s': none found in '%s'", per, r->name);
 }
 
-/* v * to / from, rounded; not known where it does not fit. */
+/* Returns v * to / from, rounded; DELTA_UNKNOWN on overflow. */
 static int64_t scaled(int64_t v, int64_t to, int64_t from)
 {
 	if (v == DELTA_UNKNOWN)
@@ -359,7 +359,8 @@ static int64_t scaled(int64_t v, int64_t to, int64_t from)
 	return x >= 9.2e18L ? DELTA_UNKNOWN : (int64_t)x;
 }
 
-/* Rounding as it goes: so far / to / from is what the scaled ones add up to. */
+/* Scales values so that the results add up to the scaled sum: rounding errors are carried over to
+ * the next value. */
 struct rounding {
 	int64_t sum, given, to, from;
 };

@@ -12,8 +12,8 @@ struct ms_err;
 enum side { OLD, NEW };
 extern const char *const side_names[2];
 
-/* Figures of a whole run, by the names of "totals" in the JSON report; then what the sites add up
- * to. */
+/* Lists the totals of a whole run, named as in "totals" of the JSON report, then the sums over its
+ * sites. */
 enum total_index {
 #define X(name, unit, adds) TOTAL_##name,
 	MS_TOTALS(X)
@@ -29,54 +29,55 @@ enum total_index {
 extern const struct total {
 	const char *name;
 	bool bytes;
-	bool flow; /* counts what happened in the run, so that it grows with the work done */
+	bool flow; /* counts events of the run, so it grows with the work done */
 } totals[TOTALS];
-/* The total that a figure of the sites adds up to. */
+/* Returns the total that is the sum of a sites' figure. */
 int total_of(enum diff_figure f);
 struct run;
 int64_t run_total(const struct run *r, const char *name);
 
-/* How a module is called in every build, and whether a run of the other side has the same build of
- * it. */
+/* Describes a module: its normalized name, and whether a run of the other side has the same build.
+ */
 struct build {
-	uint32_t name; /* number of its name without folders and version */
+	uint32_t name; /* number of the name, without folders and version */
 	bool shared;
 };
 
 struct run_site {
 	int64_t id;
-	uint32_t process; /* index */
+	uint32_t process; /* index in the model's processes */
 	uint32_t stack;   /* innermost node, or NONE */
 	uint32_t user;    /* node that the site is named after, or NONE */
 	int64_t figures[DIFF_FIGURES];
-	double allocations, bytes; /* over the whole run, whatever is compared */
-	int64_t most_bytes;        /* that it ever held */
-	struct limits *sampled;    /* DIFF_FIGURES of them, or NULL */
-	uint32_t spot;             /* where it was put, see spots.h */
+	double allocations, bytes; /* over the whole run, even if moments are compared */
+	int64_t most_bytes;        /* maximum live bytes */
+	struct limits *sampled;    /* DIFF_FIGURES intervals, or NULL */
+	uint32_t spot;             /* index of its spot, see spots.h */
 	const char *verdict, *key; /* as recorded, or NULL */
 };
 
-/* Arrays in order of id. */
+/* Holds a run. Its arrays are sorted by id. */
 struct run {
 	enum side side;
 	const char *name;  /* as typed */
-	const char *label; /* of the moment whose live blocks are compared */
-	bool at_end;       /* that is the end of the run, and no other was asked for */
-	bool missing;      /* there is no such file, and that is allowed */
+	const char *label; /* label of the moment whose live blocks are compared */
+	bool at_end;       /* label is the end of the run, and no other moment was requested */
+	bool missing;      /* the file does not exist, which is allowed */
 	sqlite3 *db;
-	bool borrowed;  /* the same database as that of another run */
+	bool borrowed;  /* db belongs to another run */
 	struct model m; /* processes, moments, modules, frames and stacks */
-	/* Numbers of names, the same in all runs, by process, module and frame; the program of the
-	 * first process is called "". */
+	/* Numbers of names, the same in all runs: programs by process, tokens by frame. The program
+	 * of the first process is called "". */
 	uint32_t *programs, *tokens;
 	struct build *builds;
 	bool threaded; /* several processes or threads allocated */
 	MS_ARRAY(struct run_site) sites;
 	int64_t totals[TOTALS];
-	int64_t sampled_peak_rss; /* where the total is the kernel's; else DELTA_UNKNOWN */
+	int64_t sampled_peak_rss; /* peak RSS by samples if the total is the kernel's; else
+				     DELTA_UNKNOWN */
 	struct limits sampled_totals[TOTALS];
 	int64_t hidden[DIFF_FIGURES], hidden_sites;
-	int64_t operations; /* of --per; DELTA_UNKNOWN = not asked */
+	int64_t operations; /* number of --per operations; DELTA_UNKNOWN = not counted */
 	int64_t sampled_bytes, events_lost, started_ns;
 	bool complete;
 	const char *filters; /* NULL = none */
@@ -87,14 +88,15 @@ static inline uint32_t run_token(const struct run *r, const struct frame *f)
 	return r->tokens[f - r->m.frames.v];
 }
 
-/* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; else they are
- * not known. 0, or -1 with `err` set. */
+/* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; otherwise they
+ * are not known. 0, or -1 with `err` set. */
 int run_load(struct run *r, bool flows, struct ms_err *err);
-/* Gives all runs the sampled peak of RSS, where the kernel's account of it is not known of all. */
+/* Replaces peak RSS by the sampled peak in all runs, unless the kernel's value is known for all
+ * runs. */
 void runs_level_rss(struct run *const *runs, size_t n);
-/* Sets r->operations to how often the run did what --per names: "allocations", or "mark:NAME". 0,
- * or -1 with `err` set: never. */
+/* Sets r->operations to the number of --per events in the run: "allocations" or "mark:NAME". 0, or
+ * -1 with `err` set: there were none. */
 int run_count(struct run *r, const char *per, struct ms_err *err);
-/* Brings what happened in the run to that of `operations` operations, so that sums still add up. */
+/* Scales the figures of events in the run to `operations` operations, so that sums still add up. */
 void run_scale(struct run *r, int64_t operations);
 void run_free(struct run *r);

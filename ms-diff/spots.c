@@ -33,8 +33,8 @@ const struct link *spot_chain(const struct spots *s, const struct spot *p, size_
 
 /* ---- names ---- */
 
-/* The program that a run is of has the name "", so that it may be called otherwise in the other
- * build. */
+/* Numbers the names of programs and modules. The main program is named "", because its name may
+ * differ in the other build. */
 static void name_programs(struct spots *s, struct run *r)
 {
 	const char *first = r->m.processes.n ? r->m.processes.v[0].exe : NULL;
@@ -55,7 +55,7 @@ static void name_programs(struct spots *s, struct run *r)
 	}
 }
 
-/* Which builds each side has, as numbers of "name build-id". */
+/* Finds the builds that both sides have, by numbers of "name build-id". */
 static void share_builds(struct spots *s)
 {
 	struct intern builds = {0};
@@ -190,7 +190,8 @@ static void make_chain_of_key(struct spots *s, const struct run_site *site, stru
 	*MS_PUSH(&c->links) = (struct link){NONE, key};
 }
 
-/* The spot of a chain on a side; `index` is of that side's spots by number of their whole stack. */
+/* Returns the spot of a site's chain, added if needed. `index` finds spots of a side by the number
+ * of the whole stack. */
 static uint32_t spot_of(struct spots *s, const struct run *r, const struct run_site *site,
 			struct chain *c, struct intern *index)
 {

@@ -36,7 +36,7 @@ static void put_number(struct ms_insert *in, const char *key, int64_t value)
 	ms_put_row(in, ms_text("key", key), number("value", value));
 }
 
-/* The options that chose the old runs, as one types them. */
+/* Returns the options that chose the old runs, as typed on a command line. */
 static const char *history_words(const struct options *o, struct ms_arena *a)
 {
 	const char *words = ms_arena_printf(a, "--history %s,last:%llu", o->history,
@@ -106,7 +106,7 @@ static void put_total(struct ms_insert *in, const char *name, const struct figur
 	ms_put_row(in, number("significant", t->significant));
 }
 
-/* Writes what both runs held in the phase of the old peak, and in that of the new one. */
+/* Writes the bytes of both runs in the phase of the old peak, and in that of the new peak. */
 static void put_phases(struct ms_insert *in, const struct changes *c, const struct opened *runs)
 {
 	static const char *const names[] = {"live_at_old_peak_bytes", "live_at_new_peak_bytes"};
@@ -154,9 +154,9 @@ enum gone_table { GONE_MODULE, GONE_FRAME, GONE_STACK, GONE_SITE, GONE_TABLES };
 struct gone {
 	const struct run *old, *new;
 	struct ms_arena arena;
-	int64_t *modules, *frames, *nodes; /* row of each of the old run's, 0 = not copied */
+	int64_t *modules, *frames, *nodes; /* new id of each row of the old run, 0 = not copied */
 	struct ms_insert rows[GONE_TABLES];
-	int64_t last[GONE_TABLES]; /* id given */
+	int64_t last[GONE_TABLES]; /* last id used, by table */
 };
 
 static struct ms_value positive(const char *column, int64_t v)
@@ -164,7 +164,7 @@ static struct ms_value positive(const char *column, int64_t v)
 	return ms_int_if(column, v > 0, (uint64_t)v);
 }
 
-/* The first process of the new run that runs the same program, else its first. */
+/* Returns the first process of the new run with the same program, else its first process. */
 static int64_t process_of(const struct gone *g, uint32_t old)
 {
 	uint32_t program = g->old->programs[old];
@@ -201,7 +201,7 @@ static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
 	return g->frames[i] = g->last[GONE_FRAME];
 }
 
-/* Callers first: their rows come before. */
+/* Copies a stack, callers first, and returns the id of its innermost row. */
 static int64_t add_stack(struct gone *g, uint32_t innermost, int64_t process)
 {
 	size_t depth = 0;
@@ -224,8 +224,8 @@ static int64_t add_stack(struct gone *g, uint32_t innermost, int64_t process)
 	return parent;
 }
 
-/* The id of the row that site `i` of the old run gets, with figures 0, its stack, and a process of
- * the same program. */
+/* Copies site `i` of the old run with its stack, with all figures 0, to a process of the same
+ * program. Returns its new id. */
 static int64_t gone_add(struct gone *g, uint32_t i)
 {
 	const struct run_site *s = &g->old->sites.v[i];
@@ -339,12 +339,13 @@ static int write_sites(sqlite3 *db, const struct changes *c, const struct opened
 	return ms_insert_close(&rows) | ms_insert_close(&ranges) | gone_end(&g);
 }
 
-/* Which verdicts on sites of the new run are none of the change's doing. */
+/* Writes the verdicts on new sites that the old runs had too, so that the change did not cause
+ * them. */
 static int write_known(sqlite3 *db, const struct changes *c, const struct matching *m,
 		       const struct run *new, struct ms_err *err)
 {
 	const struct change **of_row =
-		ms_xrealloc(NULL, m->rows.n + 1, sizeof *of_row); /* NULL = in neither run shown */
+		ms_xrealloc(NULL, m->rows.n + 1, sizeof *of_row); /* NULL = not in the runs shown */
 	memset(of_row, 0, (m->rows.n + 1) * sizeof *of_row);
 	for (size_t i = 0; i < c->n; i++)
 		of_row[c->v[i].row - m->rows.v] = &c->v[i];
@@ -360,7 +361,7 @@ static int write_known(sqlite3 *db, const struct changes *c, const struct matchi
 	return ms_insert_close(&in);
 }
 
-/* Deletes what an earlier comparison wrote. */
+/* Deletes the results of an earlier comparison. */
 static const char forget[] = "BEGIN; DELETE FROM diff; DELETE FROM diff_run; DELETE FROM "
 			     "diff_total; DELETE FROM site_diff; DELETE FROM diff_known;"
 			     " DELETE FROM site_diff_range; DELETE FROM diff_hidden;";
