@@ -23,7 +23,8 @@ static int regex_argument(struct condition *c, const char *name, const char *arg
 		   : 0;
 }
 
-/* The two ends of "LOW..HIGH", "LOW.." and "..HIGH"; of anything else both are it. */
+/* Splits "LOW..HIGH", "LOW.." or "..HIGH" into its two ends; for other texts both ends are the
+ * whole text. */
 static void split(struct ms_arena *a, const char *arg, const char *ends[2])
 {
 	const char *dots = strstr(arg, "..");
@@ -51,7 +52,8 @@ static int size_argument(struct condition *c, const char *name, const char *arg,
 	return 0;
 }
 
-/* Points that count from the same end of the recording can be compared as they stand. */
+/* Tells whether the span ends before it begins. Known for points that count from the same end of
+ * the recording. */
 static bool backwards(const struct ms_point *from, const struct ms_point *to)
 {
 	if (from->kind == MS_POINT_AFTER && to->kind == MS_POINT_AFTER)
@@ -148,7 +150,8 @@ void argument_free(struct condition *c)
 	ms_suppressions_free(c->suppressions);
 }
 
-/* The least of the minima, or the largest of the maxima: one of several is enough. */
+/* Finds the smallest minimum or the largest maximum of a figure; false = none is given. If several
+ * are given, it is enough to meet one. */
 static bool bound(const struct options *o, enum subject subject, bool least, uint64_t *out)
 {
 	bool found = false;

@@ -23,7 +23,7 @@ const char *born_asked(const struct options *o)
 	return NULL;
 }
 
-/* Reads the trace up to that moment. NULL with `err` set. */
+/* Reads the trace up to a moment. NULL with `err` set. */
 static struct ms_recording *read_to(const char *path, const struct ms_span_end *end,
 				    struct ms_err *err)
 {
@@ -32,14 +32,15 @@ static struct ms_recording *read_to(const char *path, const struct ms_span_end *
 	if (t && end->given)
 		ms_recording_stop_at(t, end->ns, end->tick, end->event);
 	while (rc > 0)
-		rc = ms_recording_step(t, err); /* which leaves the model its blocks */
+		rc = ms_recording_step(t, err); /* a step, unlike a run, keeps the live blocks in
+						   the model */
 	if (rc == 0)
 		return t;
 	ms_recording_close(t);
 	return NULL;
 }
 
-/* Finds the number of the first allocation that is not before the moment. */
+/* Finds the number of the first allocation at or after the moment. */
 static int number_at(const char *path, const struct ms_span_end *end, uint64_t *number,
 		     struct ms_err *err)
 {

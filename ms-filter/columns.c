@@ -8,9 +8,9 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
 
-/* s the site, p its process, t the moment and c what is live then, q the peak and d what is live
- * there, x its change by ms-diff, f the frame that it is named after and m its module, g its
- * growth. */
+/* Lists the columns. Tables in the SQL: s site, p its process, t the chosen moment, c live figures
+ * then, q the peak, d live figures then, x change by ms-diff, f the frame that names the site, m
+ * its module, g growth. */
 const struct column columns[] = {
 	{"id", COLUMN_COUNT, "s.id", "number of the site"},
 	{"pid", COLUMN_COUNT, "p.pid", "its process"},

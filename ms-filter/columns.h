@@ -15,19 +15,19 @@ enum column_type { COLUMN_COUNT, COLUMN_SIZE, COLUMN_DURATION, COLUMN_TEXT, COLU
 struct column {
 	const char *name;
 	enum column_type type;
-	const char *sql;  /* of joined rows; NULL for COLUMN_STACK */
-	const char *what; /* one line for people */
+	const char *sql;  /* expression on the joined rows; NULL for COLUMN_STACK */
+	const char *what; /* description in one line */
 };
 
-/* In the order in which columns_query gives them, after the site's id. */
+/* Lists the columns in the order of columns_query, whose rows begin with the site's id. */
 extern const struct column columns[];
 extern const size_t column_count;
 
-/* The number of the column of that name, of `n` bytes; -1 = there is none. */
+/* Returns the index of the column whose name is the `n` bytes at `name`; -1 = none. */
 int column_find(const char *name, size_t n);
-/* The list for --where help, made in `a`. */
+/* Returns the list for --where help, in `a`. */
 const char *columns_help(struct ms_arena *a);
-/* All sites with all columns, in order of id; live figures are those of the moment `point`. NULL
+/* Queries all columns of all sites, in order of id; live figures are of the moment `point`. NULL
  * with `err` set. */
 struct sqlite3_stmt *columns_query(struct sqlite3 *db, struct ms_arena *a, const char *point,
 				   struct ms_err *err);

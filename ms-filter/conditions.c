@@ -12,15 +12,15 @@
 
 /* ---- questions ---- */
 
-/* Live figures of the moment ?4, or of any. */
+/* Selects the live figures of the moment labelled ?4, or of all moments if that is null. */
 #define LIVE                                                                                       \
 	" FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = coalesce(?4, "     \
 	"t.label)"
-/* A site that holds nothing has no row of figures, and 0 is reached by everything. */
+/* Selects the sites that reach ?1. A site without blocks has no row of figures, but reaches 0. */
 #define REACHES(figure)                                                                            \
 	"SELECT id, 1 FROM site WHERE ?1 = 0 OR id IN (SELECT c.site" LIVE " AND c." figure        \
 	" >= ?1)"
-/* One none of whose blocks was freed has no lifetime, which is known. */
+/* Selects mean lifetimes. If no block was freed, the condition is known not to hold. */
 #define LIFETIME "SELECT id, iif(frees = 0, 0, lifetime_ns / frees "
 #define AGE(is)                                                                                    \
 	"SELECT c.site, max(c.oldest_ns) " is " ?1" LIVE " AND c.oldest_ns >= 0 GROUP BY c.site"
@@ -28,11 +28,13 @@
 	"SELECT s.id, iif(x.low IS NULL OR x.high IS NULL, 0, s." column                           \
 	" BETWEEN x.low AND x.high) FROM site s JOIN temp.span x ON x.process = s.process"
 
-/* Which sites meet a condition: their ids and 1, 0, or null where it is not known; those that do
- * not may be left out. ?1 and ?2 are the limits of the condition, ?3 is its text. */
+/* Lists queries for the sites that meet a condition: their ids with 1, 0, or null = not known.
+ * Sites that do not meet it may be omitted. ?1 and ?2 are the limits of the condition, ?3 is its
+ * text. */
 static const struct question {
-	const char *sql;   /* NULL = it is none for the database, or where.h has it */
-	const char *label; /* of the moment that it is about, whichever was asked for */
+	const char *sql;   /* NULL = evaluated elsewhere, for instance in where.h */
+	const char *label; /* label of the moment to use, whatever was requested; NULL = as
+			      requested */
 } questions[SUBJECTS] = {
 	[MIN] = {REACHES("live_bytes")},
 	[MIN_LIVE] = {REACHES("live_bytes"), "end"},
@@ -40,7 +42,7 @@ static const struct question {
 	[MIN_BLOCKS] = {REACHES("live_blocks")},
 	[MIN_ALLOCATED] = {"SELECT id, 1 FROM site WHERE ?1 = 0 OR allocated_bytes >= ?1"},
 	[MIN_ALLOCATIONS] = {"SELECT id, 1 FROM site WHERE ?1 = 0 OR allocations >= ?1"},
-	/* of several sites at one place, ms-diff has the change under one of them */
+	/* if several sites are at one place, ms-diff stores the change with one of them */
 	[MIN_DELTA] = {"SELECT site, 1 FROM site_diff WHERE delta_live_bytes NOT BETWEEN 1 - ?1 "
 		       "AND ?1 - 1"
 		       " OR delta_peak_bytes NOT BETWEEN 1 - ?1 AND ?1 - 1"},
@@ -88,8 +90,8 @@ static void is_program(sqlite3_context *c, int n, sqlite3_value **v)
 
 /* ---- spans of time ---- */
 
-/* The time of a point in process p, as an expression; null where it has none. The name of a mark is
- * parameter `name`. */
+/* Returns an SQL expression for the time of a point in process p, null if the process has no such
+ * point. The name of a mark is parameter `name`. */
 static const char *time_of(struct ms_arena *a, const struct ms_point *p, int name)
 {
 	long long ns = p->ns < INT64_MAX ? (long long)p->ns : INT64_MAX;
@@ -111,7 +113,7 @@ static const char *time_of(struct ms_arena *a, const struct ms_point *p, int nam
 			"iif(p.started_ns > 0, (%lld + 86400000000000"
 			" - p.started_ns %% 86400000000000) %% 86400000000000, NULL)",
 			ns);
-	default: /* the last one when `nth` is 0 */
+	default: /* the last mark if `nth` is 0 */
 		return ms_arena_printf(
 			a,
 			"(SELECT time_ns FROM mark WHERE process = p.id AND name = ?%d"
@@ -121,7 +123,7 @@ static const char *time_of(struct ms_arena *a, const struct ms_point *p, int nam
 	}
 }
 
-/* Makes the table temp.span: where the span of a condition lies in each process. */
+/* Makes the table temp.span with the begin and end of a condition's span in each process. */
 static int make_span(sqlite3 *db, const struct condition *c, struct ms_arena *a, struct ms_err *err)
 {
 	const char *low = c->has[0] ? time_of(a, &c->span[0], 1) : "0";
@@ -162,7 +164,7 @@ static void take(struct matches *m, struct match_site *s, const struct condition
 	m->unknown[c->subject] += t == UNSURE && !c->drop;
 }
 
-/* Takes the answers, and counts them. */
+/* Runs the query of a condition, stores the results in the sites, and counts them. */
 static int ask(struct matches *m, sqlite3 *db, const struct condition *c, const char *sql,
 	       const char *point, size_t *answers, struct ms_err *err)
 {

@@ -38,8 +38,8 @@
 #define THREADS_MAX (UINT32_C(1) << 22)
 #define NEVER UINT64_MAX
 
-/* Lists the fields of the end block that are not true of the cut: totals, places, and what comes
- * after it. */
+/* Lists the fields of the end block that do not apply to the cut: totals, offsets, and the
+ * successor. */
 #define END_SKIPPED                                                                                \
 	(BIT(MS_END_EVENTS) | BIT(MS_END_ALLOCATIONS) | BIT(MS_END_INDEX) |                        \
 	 BIT(MS_END_SUCCESSOR) | BIT(MS_END_FREES) | BIT(MS_END_REALLOCATIONS) |                   \
@@ -50,26 +50,26 @@
 struct cut {
 	const struct options *o;
 	struct ms_err *err;
-	struct ms_recording *facts; /* what the trace says besides its events */
+	struct ms_recording *facts; /* records of the trace, without its events */
 	struct ms_trace *in;
 	struct cut_writer out;
 	struct keep keep;
-	struct cut_verdicts verdicts; /* with conditions */
+	struct cut_verdicts verdicts; /* used if there are conditions */
 	struct ms_span_end ends[2];
 	bool incomplete;
 
-	/* the input */
-	uint64_t size;             /* bytes; 0 = not known */
-	uint64_t position, number; /* of the next event and allocation */
-	uint64_t tick;             /* of the event before */
-	bool begun, over;          /* in the span, behind it */
+	/* input */
+	uint64_t size;             /* file size in bytes; 0 = not known */
+	uint64_t position, number; /* numbers of the next event and the next allocation */
+	uint64_t tick;             /* time of the previous event */
+	bool begun, over;          /* the span has begun, has ended */
 	struct ms_event_decoder *decoder;
 
-	/* what is live: all of it before the span, in the span what is kept, if that is not all */
+	/* state: before the span all live blocks, later the kept ones, if some are not kept */
 	struct cut_live live;
 	MS_ARRAY(uint64_t) last; /* number of each thread's latest allocation */
 	struct ms_ranges ranges;
-	bool restoring; /* parts of a checkpoint that replaces all this follow */
+	bool restoring; /* reading a checkpoint that replaces this state */
 };
 
 /* ---- what is live ---- */
@@ -127,7 +127,7 @@ static void before_span(struct cut *c, const struct ms_event *ev)
 
 /* ---- the span ---- */
 
-/* The blocks that are live now get the numbers that they have in the cut. */
+/* Gives each live block its number in the cut. */
 static void number_live(struct cut *c)
 {
 	struct cut_live_block **all = cut_live_sorted(&c->live);
@@ -144,7 +144,7 @@ static int begin_span(struct cut *c)
 	c->begun = true;
 	c->out.event = c->position;
 	number_live(c);
-	/* Before the first event of a file there is nothing to begin with. */
+	/* no checkpoint is needed before the first event of a file */
 	if (c->position && cut_checkpoint(&c->out, c->tick, &c->live, c->last.v,
 					  c->keep.some ? 0 : c->last.n, &c->ranges) != 0)
 		return -1;
@@ -156,8 +156,8 @@ static int begin_span(struct cut *c)
 	return 0;
 }
 
-/* Every event, with the number that it has. Where some are missing in the file, numbers go on
- * behind the gap. */
+/* Writes an event with its original number. After a gap in the file the numbering continues with
+ * the next event's number. */
 static int write_all(struct cut *c, const struct ms_event *ev)
 {
 	if (c->out.event != c->position || (allocates(ev) && c->out.number != ev->number)) {
@@ -169,7 +169,8 @@ static int write_all(struct cut *c, const struct ms_event *ev)
 	return cut_event(&c->out, ev);
 }
 
-/* Is the block that the event releases one of those kept? Its number is made that of the cut. */
+/* Tells whether the event releases a kept block, and replaces the block's number by that in the
+ * cut. */
 static bool take_kept(struct cut *c, struct ms_event *ev)
 {
 	struct cut_live_block gone;
@@ -178,12 +179,13 @@ static bool take_kept(struct cut *c, struct ms_event *ev)
 	return was;
 }
 
-/* A realloc of which only one block is kept is a free or an allocation. */
+/* Writes an event if its block is kept. A realloc of which only one block is kept becomes a free or
+ * an allocation. */
 static int write_some(struct cut *c, struct ms_event ev)
 {
 	bool was = take_kept(c, &ev);
 	bool sized = allocates(&ev) || ev.kind == MS_EV_FAILED;
-	uint64_t number = allocates(&ev) ? ev.number : NEVER; /* what failed made no block */
+	uint64_t number = allocates(&ev) ? ev.number : NEVER; /* a failed call made no block */
 	bool stays = sized && keep_block(&c->keep, number, ev.size, ev.stack, ev.thread);
 	if (!was && !stays)
 		return 0;
@@ -322,7 +324,8 @@ static void put_limit(struct ms_record_writer *w, const struct ms_fields *old, u
 		ms_record_number(w, field, old->number[field]);
 }
 
-/* The cut says that it is one, and does not promise what it left out. */
+/* Writes the info record, with fields that mark the trace as a cut and without options that no
+ * longer hold. */
 static int write_info(struct cut *c, const struct ms_block *b, struct ms_record record)
 {
 	const struct ms_fields *old = &c->facts->info;
@@ -360,7 +363,8 @@ static struct ms_record first_record(const struct ms_block *b)
 	return record;
 }
 
-/* The event before which a mark stands has another number in the cut: its time must do. */
+/* Writes the marks. In a cut with conditions, event numbers differ, so marks have only their times.
+ */
 static int write_marks(struct cut *c, const struct ms_block *b)
 {
 	const struct ms_column *column = ms_block_column(b, MS_RECORDS_COLUMN);
@@ -377,8 +381,8 @@ static int write_marks(struct cut *c, const struct ms_block *b)
 	return rc;
 }
 
-/* Writes the end block: as the recorder ended the trace, or, without one, as far as the trace is
- * written. */
+/* Writes the end block as in the input; for a trace without an end, one at the time of its last
+ * record. */
 static int write_end(struct cut *c)
 {
 	const struct ms_fields *end = &c->facts->end;
@@ -439,15 +443,16 @@ static int take_block(struct cut *c, const struct ms_block *b)
 	case MS_BLOCK_BEFORE:
 	case MS_BLOCK_SYMBOLS:
 		return cut_copy(&c->out, b);
-	case MS_BLOCK_VERDICTS: /* of all blocks of a call stack; of some see cut_verdicts.h */
-	case MS_BLOCK_RESIDENT: /* the same */
+	case MS_BLOCK_VERDICTS: /* per stack, so valid only if all blocks are kept; else see
+				   cut_verdicts.h */
+	case MS_BLOCK_RESIDENT: /* valid only if all blocks are kept */
 		return c->keep.some ? 0 : cut_copy(&c->out, b);
-	default: /* the end and the index are written anew; of the rest nothing is known */
+	default: /* the end and the index are rewritten; other types are unknown */
 		return 0;
 	}
 }
 
-/* All events are read. A scan at the end stands behind the last one. */
+/* Finishes the span after the last event. A scan at the end comes after that event. */
 static int end_span(struct cut *c)
 {
 	if (begin_span(c) != 0)
@@ -493,13 +498,13 @@ static bool is_database(const char *path)
 	return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
 }
 
-/* Returns the name of the option for which the trace is cut. */
+/* Returns the name of the option that requires the cut. */
 static const char *asking(const struct options *o)
 {
 	return born_asked(o) ?: "trace-out";
 }
 
-/* A trace without an end is read to where it ends. */
+/* Reads the records of the trace, up to its last complete block if it has no end. */
 static int read_facts(struct cut *c)
 {
 	struct ms_err why = {0};
@@ -556,7 +561,7 @@ static int write_file(struct cut *c)
 	return ms_file_end(&f, write_cut(c, f.fd), c->err);
 }
 
-/* Refuses points outside of the span that is left of the input, if that is itself a cut. */
+/* Refuses points outside the span of an input that is itself a cut. */
 static int check_span(const struct cut *c)
 {
 	const struct ms_fields *i = &c->facts->info;

@@ -8,7 +8,7 @@
 struct ms_err;
 struct options;
 
-/* Cuts the events from o->from to o->to that meet the conditions out of the trace o->input, and
- * writes them behind a checkpoint of the blocks that were live before. *incomplete: the input has
- * no end or is damaged, and so is the result. 0, or -1 with `err` set and nothing written. */
+/* Copies the events of the trace o->input between o->from and o->to that meet the conditions, after
+ * a checkpoint of the blocks live before. *incomplete: the input has no end or is damaged, so the
+ * result is incomplete too. 0, or -1 with `err` set and nothing written. */
 int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err);

@@ -80,7 +80,7 @@ static int by_address(const void *a, const void *b)
 	return MS_ORDER(x->address, y->address);
 }
 
-/* The row of the trace itself, if its snapshot has other processes too. */
+/* Returns the id of the trace's own process, as its snapshot may contain other processes. */
 static int64_t process_of(sqlite3 *db, const struct ms_recording *t)
 {
 	sqlite3_stmt *q = ms_sql_prepare(db,

@@ -19,19 +19,20 @@ struct frame_bits {
 };
 struct keep {
 	const struct options *o;
-	bool some;                         /* there are conditions: not every block is kept */
-	MS_ARRAY(struct frame_bits) named; /* frames of the program that have names, by address */
-	MS_ARRAY(uint64_t) frames, nodes, threads; /* by number; [0] is none */
+	bool some;                         /* there are conditions, so some blocks are not kept */
+	MS_ARRAY(struct frame_bits) named; /* named frames of the program, sorted by address */
+	MS_ARRAY(uint64_t) frames, nodes, threads; /* condition bits by number; [0] = none */
 	struct born born;
 };
 
-/* Refuses conditions that are on sites, not on events. `t` has the threads and the process of the
- * trace. 0, or -1 with `err` set. keep_free in both cases. */
+/* Prepares the conditions; refuses those on sites, which events cannot meet. `t` holds the threads
+ * and the process of the trace. 0, or -1 with `err` set. Call keep_free in both cases. */
 int keep_prepare(struct keep *k, const struct options *o, const struct ms_recording *t,
 		 struct ms_err *err);
-/* Frames and nodes of a stacks block, which go on from those before. */
+/* Adds the frames and nodes of a stacks block; their numbers continue those of the previous block.
+ */
 void keep_stacks(struct keep *k, struct ms_stacks_decoder d);
-/* Tells whether the block of that number and size, made by that thread with that stack, is kept. */
+/* Tells whether the block with that number, size, stack and thread is kept. */
 bool keep_block(const struct keep *k, uint64_t number, uint64_t size, uint32_t stack,
 		uint32_t thread);
 void keep_free(struct keep *k);

@@ -59,7 +59,7 @@ bool cut_live_take(struct cut_live *l, uint64_t number, struct cut_live_block *o
 		return false;
 	*out = l->v[i];
 	l->n--;
-	/* what would not be found any more behind the gap moves into it */
+	/* move entries into the gap that a search would no longer find beyond it */
 	for (size_t k = (i + 1) & mask; !empty(l, k); k = (k + 1) & mask) {
 		size_t want = home(l, l->v[k].b.number);
 		if (((k - want) & mask) < ((k - i) & mask))

@@ -38,8 +38,7 @@ struct kept {
 	uint64_t blocks, bytes;
 };
 
-/* Counts the live blocks that are kept by stack, up to the last one that a record of the scan is
- * about. */
+/* Counts the kept live blocks by stack, for stacks up to number `stacks`. */
 static struct kept *count_kept(const struct cut_live *live, uint64_t stacks)
 {
 	struct kept *v = ms_xcalloc(stacks + 1, sizeof *v);
@@ -53,8 +52,8 @@ static struct kept *count_kept(const struct cut_live *live, uint64_t stacks)
 	return v;
 }
 
-/* Keeps the root that a stack's indirect blocks are lost with, if all have the same: only then it
- * is known for some of them. */
+/* Keeps the stack that retains a stack's indirect blocks if it is the only one. With several it is
+ * not known which one retains the kept blocks. */
 static void split_roots(struct ms_verdict_site *s, const struct kept *k, bool indirect,
 			struct ms_verdict_root *room)
 {
@@ -83,7 +82,7 @@ static void split(struct ms_verdict_site *s, const struct kept *k, struct ms_ver
 	memset(s->bytes, 0, sizeof s->bytes);
 	s->blocks[only] = k->blocks;
 	s->bytes[only] = k->bytes;
-	bool direct = only == MS_VERDICT_IS_DIRECT; /* they keep themselves at least */
+	bool direct = only == MS_VERDICT_IS_DIRECT; /* direct blocks retain at least themselves */
 	s->retained_blocks = direct ? k->blocks : 0;
 	s->retained_bytes = direct ? k->bytes : 0;
 	split_roots(s, k, only == MS_VERDICT_IS_INDIRECT, room);
@@ -97,7 +96,7 @@ static bool put_sites(struct ms_record_writer *w, const struct ms_verdict_record
 	bool room = true;
 	if (!n)
 		return true;
-	/* records are in order of stacks; a damaged trace names a stack that cannot be */
+	/* records are sorted by stack; in a damaged trace the last number may be too large */
 	uint64_t last = v[n - 1].site.stack;
 	struct kept *kept = count_kept(live, last < UINT32_MAX >> 6 ? last : 0);
 	for (size_t i = 0; i < n && room; i++) {

@@ -11,14 +11,14 @@ struct cut_live;
 struct ms_recording;
 
 struct cut_verdicts {
-	const struct ms_recording *facts; /* has all verdicts of the trace */
-	uint64_t next; /* event before which the next scan stands; UINT64_MAX: none */
-	size_t at;     /* its head, in facts->verdicts */
+	const struct ms_recording *facts; /* holds all verdicts of the trace */
+	uint64_t next; /* number of the event after the next scan; UINT64_MAX = no more scans */
+	size_t at;     /* index of the scan's first record in facts->verdicts */
 };
 
-/* From event `from` on. */
+/* Begins with the first scan at or after event `from`. */
 void cut_verdicts_begin(struct cut_verdicts *v, const struct ms_recording *facts, uint64_t from);
-/* Event number `position` is next and v->next is not behind it: writes the scans that stand before
- * it, of the blocks that are in `live`, which are all that are kept. 0, or -1 with w->err set. */
+/* Writes the scans that precede event `position`, which is next, for the kept blocks, all of which
+ * are in `live`. Needs v->next <= position. 0, or -1 with w->err set. */
 int cut_verdicts_write(struct cut_verdicts *v, struct cut_writer *w, uint64_t position,
 		       const struct cut_live *live);

@@ -12,7 +12,7 @@
 #include "format/trace.h"
 
 #define LEVEL 3
-#define EVENTS_MAX 65536u /* in a block */
+#define EVENTS_MAX 65536u /* maximum events per block */
 
 int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *head,
 		    struct ms_err *err)
@@ -40,7 +40,8 @@ void cut_writer_free(struct cut_writer *c)
 #define KEPT (-1)
 #define LEFT_OUT (-2)
 
-/* All that are not here are left out: environment, build-ids, boot id, successor. */
+/* Lists the names to replace or keep. All other fields with bytes are omitted: environment,
+ * build-ids, boot id, successor. */
 static const struct {
 	uint16_t block;
 	uint32_t field;
@@ -65,7 +66,8 @@ static const struct {
 	{MS_BLOCK_END, MS_END_ALLOCATOR, MS_NAME_ALLOCATOR},
 };
 
-/* Returns the kind of name that a text is, which says how it is made anonymous; or LEFT_OUT. */
+/* Returns the kind of name in a field, which decides how it is anonymized; KEPT or LEFT_OUT
+ * otherwise. */
 static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *f)
 {
 	if (block == MS_BLOCK_SYMBOLS && f->id == MS_SYM_STRING)
@@ -76,8 +78,8 @@ static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *
 	return LEFT_OUT;
 }
 
-/* Sets *text to what stands for the bytes of a field in blocks of that type; false: they are left
- * out, as are bytes of which nothing is known. */
+/* Sets *text to the replacement for a field of a block of that type. False = the field is omitted,
+ * as all unknown fields with bytes are. */
 static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_field *f,
 		       const char **text, uint64_t *size)
 {
@@ -91,15 +93,16 @@ static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_fie
 	return kind != LEFT_OUT;
 }
 
-/* Returns the most bytes that `n` bytes of records can become: a component of a path, or a name of
- * one letter, may become "libc-p4000000000.trace". */
+/* Returns the maximum size of `n` bytes of records after anonymizing: a path component or a name of
+ * one letter can become "libc-p4000000000.trace". */
 static uint64_t names_room(uint64_t n)
 {
 	enum { LONGEST = 40 };
 	return n * LONGEST + 1024;
 }
 
-/* Which strings of a symbols block are files, by number from 1; to be freed. */
+/* Returns which strings of a symbols block are file names, by string number from 1. The caller
+ * frees the array. */
 static bool *files_of(const struct ms_column *column)
 {
 	struct ms_record_reader r;
@@ -146,7 +149,7 @@ static void copy_fields(struct cut_writer *c, uint16_t type, struct ms_record_wr
 	}
 }
 
-/* The records of a block with other names, malloc'ed. NULL: damaged. */
+/* Returns the anonymized records of a block, in malloc'ed memory. NULL = damaged. */
 static uint8_t *other_names(struct cut_writer *c, const struct ms_block *b,
 			    const struct ms_column *column, uint64_t *size)
 {

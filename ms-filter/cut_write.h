@@ -20,37 +20,37 @@ struct cut_writer {
 	struct ms_trace_writer *w;
 	uint64_t tick_ns;
 	struct ms_event_encoder *events;
-	void *memory; /* of the encoder */
-	bool open;    /* a block of events is begun */
+	void *memory; /* memory of the encoder */
+	bool open;    /* a block of events has been begun */
 	uint64_t first_tick, last_tick;
-	uint64_t number, event;      /* the next ones */
-	uint64_t count;              /* events written */
-	struct ms_anonymizer *names; /* --anonymize, or NULL */
-	const char *input;           /* name of the trace that is read, in errors */
-	bool *files;                 /* of the symbols block in hand: which strings are files */
-	size_t strings;              /* read of it */
+	uint64_t number, event;      /* numbers of the next allocation and the next event */
+	uint64_t count;              /* number of events written */
+	struct ms_anonymizer *names; /* for --anonymize, else NULL */
+	const char *input;           /* name of the trace being read, for messages */
+	bool *files;                 /* current symbols block: whether each string is a file name */
+	size_t strings;              /* number of strings of that block read so far */
 	struct ms_err *err;
 };
 
-/* Starts a trace on `fd` like one with that header. 0, or -1 with c->err set; cut_writer_free in
- * both cases. */
+/* Starts a trace on `fd` with the properties of that header. 0, or -1 with c->err set; call
+ * cut_writer_free in both cases. */
 int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *head,
 		    struct ms_err *err);
 void cut_writer_free(struct cut_writer *c);
-/* Each of these: 0, or -1 with c->err set. */
-/* Fails because the trace that is read is damaged there. Returns -1. */
+/* Functions below return 0, or -1 with c->err set. */
+/* Sets an error: the trace being read is damaged. Returns -1. */
 int cut_damaged(const struct cut_writer *c, const char *what);
-/* A block as it is, but for names with --anonymize. */
+/* Copies a block; with --anonymize its names are replaced. */
 int cut_copy(struct cut_writer *c, const struct ms_block *b);
-/* A block of one record: the fields of `record` but those in the set `skip`, then what `more`
- * holds. */
+/* Writes a block with one record: the fields of `record` except those in the bit set `skip`, then
+ * the fields of `more`. */
 int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 	       struct ms_record record, uint64_t skip, const struct ms_record_writer *more);
-/* All blocks of `live` as they were before event c->event at `tick`, numbered as `as` says; the
- * latest allocation of each thread, UINT64_MAX for none; and mapped ranges. */
+/* Writes a checkpoint before event c->event at `tick`: all blocks of `live`, numbered by `as`; the
+ * latest allocation of each thread, UINT64_MAX = none; and mapped ranges. */
 int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct cut_live *live,
 		   const uint64_t *last, size_t threads, const struct ms_ranges *ranges);
-/* An event, numbered on. */
+/* Writes an event with the next number. */
 int cut_event(struct cut_writer *c, const struct ms_event *ev);
-/* Ends the block in hand: before the numbers are set anew, and at the end. */
+/* Writes the current block of events: before changing c->number or c->event, and at the end. */
 int cut_flush(struct cut_writer *c);

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* The sites that go, with the number of the rule that suppresses them, or 0. */
+/* Lists the hidden sites in a table, with the number of the suppressing rule, or 0. */
 static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)
 {
 	if (ms_sql_exec(db, "CREATE TEMP TABLE gone(site INTEGER PRIMARY KEY, rule INTEGER)",
@@ -28,8 +28,8 @@ static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* A sum of nothing is 0; a sum of what is not known is not known; and what was not recorded of the
- * whole is not known of a part. */
+/* Sums up the hidden sites. A sum of no sites is 0, a sum with an unknown figure is null, and so is
+ * a figure not recorded for the process. */
 static const char count_sites[] =
 	"INSERT INTO hidden(stage, filter, process, snapshot, sites, allocations, frees,"
 	" reallocations, failed_allocations, allocated_bytes, temporary, maps, mapped_bytes)"
@@ -70,7 +70,7 @@ static const char move[] =
 	" step_variance = max(step_variance, excluded.step_variance);"
 	"DELETE FROM estimate WHERE site IN (SELECT site FROM temp.gone)";
 
-/* Each of the hidden with its figure. */
+/* Selects the estimates of the hidden sites with the figures estimated. */
 static const char figures[] =
 	"SELECT e.process, e.snapshot, e.figure, e.seen, e.variance, e.step, e.step_variance,"
 	" sum(CASE e.figure WHEN 'allocations' THEN h.allocations"
@@ -94,8 +94,8 @@ static void put_interval(struct ms_insert *u, sqlite3_stmt *q)
 		   ms_text("figure", (const char *)sqlite3_column_text(q, 2)));
 }
 
-/* Takes the estimates of the sites in temp.gone away and adds what they rest on to those of the
- * hidden (site -1). After the rows of `hidden` were written. */
+/* Removes the estimates of the sites in temp.gone and adds their variances to those of the hidden
+ * sites (site -1). Call after the rows of `hidden` are written. */
 static int hide_estimates(sqlite3 *db, struct ms_err *err)
 {
 	if (ms_sql_int(db, "SELECT count(*) FROM estimate", 0) == 0)
@@ -128,7 +128,7 @@ static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return ms_sql_exec(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", err);
 }
 
-/* Whatever is known of a site goes with it: every table has the site in a column of that name. */
+/* Deletes all rows of hidden sites: each table with rows per site has a column named site. */
 static int drop_rows(sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(

@@ -35,7 +35,8 @@
 
 #define SLOW_SECONDS 5.0
 
-/* Conditions that ask for what is not recorded hide without having been met or not. */
+/* Reports the number of sites for which a condition's figure was not recorded. Such sites are
+ * hidden. */
 static void say_unknown(const struct options *o, const struct matches *m)
 {
 	for (size_t i = 0; i < o->conditions.n; i++) {
@@ -48,7 +49,7 @@ static void say_unknown(const struct options *o, const struct matches *m)
 	}
 }
 
-/* Is it of recorded allocations? What /proc says of a process has no sites. */
+/* Refuses a snapshot of figures from /proc, which has no sites. */
 static int check_recorded(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
 	static const char sql[] =
@@ -84,8 +85,9 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 	return rc;
 }
 
-/* Opens a snapshot of the blocks that meet conditions on blocks: they are cut out of the trace
- * into a file of its name, so that it is called that. NULL with `err` set. */
+/* Opens a snapshot of the blocks that meet the conditions on blocks. Cuts these blocks out of the
+ * trace into a temporary file of the same name, which the snapshot then shows. NULL with `err` set.
+ */
 static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 			    struct ms_build_result *res, struct ms_err *err)
 {
@@ -102,7 +104,7 @@ static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 		return NULL;
 	}
 	const char *name = basename(cut.input);
-	/* what is no file is refused below */
+	/* a name that is not a file's is refused below */
 	bool file = *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 	const char *path = ms_arena_printf(cut.arena, "%s/%s", folder, file ? name : "-");
 	cut.cut_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -117,10 +119,10 @@ static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 	return db;
 }
 
-/* Reads, filters, writes. The exit status, or -1 with `err` set. */
+/* Reads, filters and writes a snapshot. Returns the exit status, or -1 with `err` set. */
 static int work(const struct options *all, struct ms_err *err)
 {
-	/* A terminal is refused before the long part starts. */
+	/* refuse to write to a terminal before the slow part starts */
 	if (!all->output && isatty(STDOUT_FILENO))
 		return ms_snapshot_write(NULL, NULL, err);
 	const char *point = NULL;
@@ -160,7 +162,7 @@ static int work(const struct options *all, struct ms_err *err)
 	return rc;
 }
 
-/* The exit status, or -1 with `err` set. */
+/* Cuts a trace. Returns the exit status, or -1 with `err` set. */
 static int cut(const struct options *o, struct ms_err *err)
 {
 	bool incomplete = false;

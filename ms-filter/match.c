@@ -92,8 +92,8 @@ static void read_frame(struct reader *r)
 static const struct reader_table frames =
 	READER_TABLE("frame", "ORDER BY id", frame_columns, read_frame);
 
-/* Adds to what each frame meets what its callers do. An unknown frame, or one that stands for missing
- * frames, may be the user's code. */
+/* Adds the bits of callers to those of each frame. An unknown frame, or one that represents missing
+ * frames, may be user code. */
 static void match_stacks(struct matches *m)
 {
 	const struct model *model = &m->model;
@@ -154,15 +154,15 @@ static void read_site(struct reader *r)
 static const struct reader_table sites =
 	READER_TABLE("site", "ORDER BY id", site_columns, read_site);
 
-/* Marks a stack as needed, and with it its callers, so that going outwards can stop at the first one
- * found marked. */
+/* Marks a stack and its callers as needed. Stops at a marked caller, because its own callers are
+ * marked. */
 static void need(struct matches *m, uint32_t stack)
 {
 	for (; stack != NONE && !m->stacks[stack].needed; stack = m->model.nodes.v[stack].parent)
 		m->stacks[stack].needed = true;
 }
 
-/* Decides on every site, and marks what the kept ones need. */
+/* Decides which sites are hidden, and marks the stacks of the others. */
 static void decide(struct matches *m, const struct options *o)
 {
 	for (size_t i = 0; i < m->sites.n; i++) {
@@ -176,7 +176,7 @@ static void decide(struct matches *m, const struct options *o)
 	}
 }
 
-/* Marks the stacks that freed blocks of the kept sites. */
+/* Marks the stacks that freed blocks of the visible sites. */
 static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(

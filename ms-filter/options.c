@@ -19,7 +19,8 @@ const char *option_words(struct ms_arena *a, const char *before, const char *nam
 			       arg ? ms_shell_word(a, arg) : "");
 }
 
-/* The values of options that are conditions: what they look at, and whether it is to be not so. */
+/* Flag for the values of condition options: the condition is negated. The other bits are the
+ * subject. */
 enum { OPPOSITE = 0x100 };
 
 static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -46,7 +47,7 @@ static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
 	{                                                                                          \
 		name, 0, argument, add_condition, MS_WHOLE(subject), rank, help                    \
 	}
-/* A condition of --not, which has the argument of the option of that name. */
+/* Describes a condition of --not, with the argument of the option of that name. */
 #define NOT(name, argument, subject) CONDITION("not=" name, argument, OPPOSITE + (subject), 0, NULL)
 
 #define VERDICTS "unreachable|indirect|growing|unknown|reachable|none"
@@ -187,7 +188,7 @@ static const struct ms_cli_tool tool = {
 	olds,
 	.reads = true};
 
-/* Refuses options that lack another one which they need, or that exclude each other. */
+/* Refuses options that need another option or exclude each other. */
 static int check(struct options *o, struct ms_err *err)
 {
 	if (o->invert && !o->conditions.n)

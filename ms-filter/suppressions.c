@@ -14,7 +14,7 @@
 #include "libcommon/suppress/suppress.h"
 #include "libcommon/base/units.h"
 
-#define LINES_MAX 20 /* on standard error; the snapshot has them all */
+#define LINES_MAX 20 /* maximum remarks printed; the snapshot has all suppressions */
 #define FRAMES_MAX 4096
 
 /* ---- which sites ---- */
@@ -37,8 +37,8 @@ static void count(struct matches *m, struct match_site *s, enum ms_suppressed me
 	s->found |= DROP(SUPPRESSED);
 }
 
-/* Counts the blocks that the rule meets, of sites that none before it has taken. True: these are
- * more than it may hide, so it takes none of them. */
+/* Counts the matching blocks of sites that no earlier rule hides. True = more than the rule may
+ * hide, so it hides none. */
 static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule *r)
 {
 	size_t sites = 0;
@@ -53,7 +53,7 @@ static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule 
 	return r->over;
 }
 
-/* For each stack: does one of its frames meet it? Callers come first. */
+/* Applies a rule that a single frame can match to all sites. Callers precede callees. */
 static void apply_by_frame(struct matches *m, const struct ms_suppression *rule, uint32_t number)
 {
 	const struct model *model = &m->model;
@@ -92,8 +92,8 @@ static void apply_by_stack(struct matches *m, const struct ms_suppression *rule,
 	}
 }
 
-/* Selects the blocks of each site that count as leaks: those that a scan at the end of the process
- * found unreachable, or, without such a scan, all that are live at the end. */
+/* Selects the blocks of each site that count as leaks: the unreachable ones by a scan at the end of
+ * the process, or, without such a scan, all live at the end. */
 static const char leaks[] =
 	"SELECT s.id, CASE WHEN c.scan IS NULL THEN (SELECT e.live_blocks FROM site_stat e"
 	" JOIN snapshot t ON t.id = e.snapshot WHERE e.site = s.id AND t.label ="
@@ -143,8 +143,8 @@ int suppressions_apply(struct matches *m, sqlite3 *db, const struct options *o, 
 
 /* ---- what they retain ---- */
 
-/* Selects by site the sites that its indirect blocks are lost with, and how many live blocks it has
- * at the end. */
+/* Selects, by site, the sites that retain its indirect blocks, and its number of live blocks at the
+ * end. */
 static const char lost_with[] =
 	"SELECT l.site, l.root, l.blocks, (SELECT e.live_blocks FROM site_stat e JOIN snapshot t"
 	" ON t.id = e.snapshot WHERE t.label = 'end' AND e.site = l.site)"

@@ -18,7 +18,7 @@
 #define DEPTH_MAX 100
 
 enum kind { AND, OR, NOT, COMPARE, IS_NULL };
-/* A set of what may hold of the left side: less, equal, more; or of a regular expression. */
+/* Lists the operators. A comparison is the set of results that satisfy it: less, equal, greater. */
 enum op {
 	NO_OP = 0,
 	LT = 1,
@@ -33,11 +33,11 @@ enum op {
 
 struct node {
 	enum kind kind;
-	struct node *a, *b; /* AND, OR; NOT has a only */
+	struct node *a, *b; /* operands of AND and OR; NOT has only a */
 	enum op op;
-	int left, right; /* columns; right -1: the literal */
+	int left, right; /* columns; right = -1: the literal */
 	struct value literal;
-	regex_t regex; /* MATCH, NO_MATCH */
+	regex_t regex; /* for MATCH, NO_MATCH */
 	struct node *next_regex;
 };
 
@@ -56,15 +56,15 @@ struct parser {
 	struct where *where;
 	struct ms_err *err;
 	int depth;
-	/* the token in hand */
+	/* current token */
 	enum token token;
 	enum op op;
 	const char *start;
-	size_t length; /* of a word or number */
+	size_t length; /* length of a word or number */
 	const char *string;
 };
 
-/* Says where the text is wrong; always NULL. */
+/* Reports the position of a syntax error; returns NULL. */
 static struct node *complain(struct parser *p, const char *what)
 {
 	size_t at = (size_t)(p->start - p->text) + 1;
@@ -76,7 +76,7 @@ static struct node *complain(struct parser *p, const char *what)
 	return NULL;
 }
 
-/* 'it''s' and "it""s". */
+/* Reads a quoted text; a doubled quote stands for one, as in 'it''s'. */
 static enum token quoted_text(struct parser *p)
 {
 	char quote = *p->at++, *out = ms_arena_alloc(p->arena, strlen(p->at) + 1), *o = out;
@@ -155,10 +155,10 @@ static struct node *new_node(struct parser *p, enum kind kind, struct node *a, s
 }
 
 struct operand {
-	int column;       /* -1: a literal */
-	const char *text; /* of a literal */
+	int column;       /* index of the column; -1 = a literal */
+	const char *text; /* text of the operand as written */
 	bool quoted;
-	const char *start; /* for messages */
+	const char *start; /* position in the expression, for messages */
 };
 
 static int take_operand(struct parser *p, struct operand *o)
@@ -197,7 +197,7 @@ static struct node *unknown_column(struct parser *p, const struct operand *o)
 	return NULL;
 }
 
-/* Reads a literal as the column that it is compared with. */
+/* Reads a literal in the type of the column that it is compared with. */
 static int take_literal(struct parser *p, struct node *n, const struct operand *o)
 {
 	const struct column *c = &columns[n->left];
@@ -261,7 +261,8 @@ static int check_types(struct parser *p, const struct node *n, const struct oper
 	return 0;
 }
 
-/* It would be taken for a text of that name, and a comparison with what is not known never holds. */
+/* Refuses `null` in a comparison: it would be taken for a text, and comparing with an unknown value
+ * never holds. */
 static struct node *no_null(struct parser *p, const char *column, const struct operand *o)
 {
 	ms_err_set(p->err,
@@ -301,7 +302,7 @@ static struct node *compare(struct parser *p, struct operand left)
 	return n;
 }
 
-/* COLUMN is [not] null, after "is". */
+/* Parses "is null" or "is not null" after a column. */
 static struct node *is_null(struct parser *p, const struct operand *o)
 {
 	struct node *n = new_node(p, IS_NULL, NULL, NULL);
@@ -353,7 +354,7 @@ static struct node *parse_not(struct parser *p)
 	return n && inverted ? new_node(p, NOT, n, NULL) : n;
 }
 
-/* "or" binds less than "and". */
+/* Parses operands joined by "or" (kind OR) or by "and", which binds more tightly. */
 static struct node *parse_chain(struct parser *p, enum kind kind)
 {
 	enum token between = kind == OR ? WORD_OR : WORD_AND;
@@ -406,7 +407,7 @@ static bool text_holds(const struct node *n, const char *text, const char *other
 	return ordered(n->op, strcmp(text, other));
 }
 
-/* Any frame will do; for != and !~ all must. */
+/* Tells whether any frame satisfies the comparison; for != and !~, whether all frames do. */
 static enum truth stack_holds(const struct node *n, const struct where_row *row)
 {
 	bool all = n->op == NE || n->op == NO_MATCH, some = false, gap = false;

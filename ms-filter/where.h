@@ -25,23 +25,23 @@ struct value {
 	const char *text;
 };
 
-/* A site: a value per column, and the functions of its frames. */
+/* Holds the values of a site by column, and its call stack. */
 struct where_row {
 	const struct value *values;
-	/* The function of frame `i` from the innermost on (NULL: not known); false: there are no
-	 * more. */
+	/* returns the function of frame `i`, 0 = innermost (NULL = not known); false = no more
+	 * frames */
 	bool (*frame)(const void *stack, unsigned i, const char **function);
 	const void *stack;
 };
 
-/* In order: of "and" the least counts, of "or" the most. */
+/* Lists results in ascending order: "and" yields the least, "or" the greatest. */
 enum truth { UNTRUE, UNSURE, TRUE };
 
-/* Parses `text`; made in `a`. NULL with `err` set to one line that says where. */
+/* Parses `text` into arena `a`. NULL with `err` set to one line with the position of the error. */
 struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *err);
 void where_free(struct where *w);
-/* Tells whether the condition asks for the frames of the stack. */
+/* Tells whether the condition needs the frames of the stack. */
 bool where_needs_stack(const struct where *w);
-/* Tells whether the row meets the condition. A value that is null makes a comparison unknown, which
- * "not" does not change. */
+/* Tells whether the row meets the condition. A null value makes a comparison unknown; "not" leaves
+ * it unknown. */
 enum truth where_holds(const struct where *w, const struct where_row *row);
