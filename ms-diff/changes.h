@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Rows of matched spots as changes of figures.
+ * Computes the changes of figures for rows of matched spots.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Strings of bytes, each kept once: found by their hash.
+ * Stores each different byte string once, found by its hash.
  */
 #include "intern.h"
 

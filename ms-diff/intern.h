@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Strings of bytes, each kept once and known by a small number: names of functions, whole stacks.
+ * Stores each different byte string once, and gives it a small number: names of functions, whole
+ * stacks.
  */
 #pragma once
 

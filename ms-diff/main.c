@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * ms-diff: what two builds, or two moments, of a program allocate differently.
+ * ms-diff: compares the allocations of two builds, or two moments, of a program.
  *
- * In the order in which data meets them:
+ * Files in the order in which data meets them:
  *   options.c     the command line
- *   open.c        opens the runs of both sides and chooses the one of each that is shown
- *   run.c         a run's tables as arrays, most of them those of libcommon/model/model.h
- *   spots.c       stacks as chains of names that hold for every build (names.c, intern.c)
- *   match.c       pairs what has the same chain; nameless.c what has symbols on one side only;
- *                 match_left.c what is left
- *   changes.c     pairs become changes of figures; noise.c tells which are more than noise
- *   phases.c      what both held when the peaks were, where these are of different phases
+ *   open.c        opens the runs of both sides and chooses the one of each side that is shown
+ *   run.c         reads a run's tables into arrays, most of which are in libcommon/model/model.h
+ *   spots.c       converts stacks to chains of names equal in every build (names.c, intern.c)
+ *   match.c       pairs spots with equal chains; nameless.c, those with symbols on one side only;
+ *                 match_left.c, the remaining ones
+ *   changes.c     computes changes of figures; noise.c decides which changes exceed noise
+ *   phases.c      computes the bytes of both runs in the phases of both peaks, if these differ
  *   write.c       adds the tables of the comparison to the new run's snapshot, with the stacks of
- *                 what is gone
- *   regions.c     the same for snapshots of regions
- * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
+ *                 the sites that are gone
+ *   regions.c     compares snapshots of memory regions
+ * All inputs are read, and the result is written, by libcommon/snapshot/snapshot.h.
  */
 #include <stdio.h>
 #include <unistd.h>

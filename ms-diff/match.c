@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Spots with the same chain on both sides, which several calls in one function may share.
+ * Matches spots with the same chain on both sides. Several calls in one function can have the same
+ * chain.
  *
- * Lines tell them apart, but lines shift. So within a chain: where both sides are of the same
- * build, or have the same lines, equal lines are the same call; also where runs are sampled, which
- * see a call or do not, and half of the lines are equal. Else, as many calls on both sides are the
- * same in the order of their lines. Else, where their figures add up to the same, compilers
- * merged or copied calls, and all are taken together. Else equal lines are the same call where the
- * lines of one side are all among those of the other; else equal figures, in order, where each call
- * of the smaller side has such a one. Else all are taken together: which is which nobody can tell.
+ * Lines distinguish these calls, but lines shift. The first rule that applies to a chain is used:
+ * (1) If both sides have the same build or the same lines, equal lines are the same call; also if
+ * runs are sampled, which miss calls, and half of the lines are equal. (2) Equal numbers of calls
+ * are matched in the order of their lines. (3) If the sums of figures are equal, compilers merged
+ * or duplicated calls, and all are taken together. (4) If one side's lines are all among those of
+ * the other, equal lines are the same call. (5) If each call of the smaller side has one with equal
+ * figures on the other, in order, those are matched. (6) All calls are taken together, because it
+ * is not known which is which.
  */
 #include "match.h"
 

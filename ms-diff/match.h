@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which spots of the old runs are which of the new ones.
+ * Matches the spots of the old runs with those of the new ones.
  */
 #pragma once
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Spots that the names alone do not match: other inlining and tail calls take frames out of a
- * stack or put them in, functions get other names, code moves.
+ * Matches spots that equal names do not match: inlining and tail calls add or remove frames,
+ * functions are renamed, code moves.
  *
- * Only spots that are left on both sides are looked at, each way only pairs what the ways before it
- * left, and each rests on evidence that is said: with frames missing, equal figures; with another
- * name, that the old name is gone from the program and the new one was not there before.
+ * Only spots left on both sides are compared, and each method only pairs spots that the previous
+ * methods left. Each match needs evidence, which is reported: for missing frames, equal figures;
+ * for another name, that the old name no longer exists in the program and the new one did not exist
+ * before.
  */
 #include "match.h"
 
@@ -459,7 +460,7 @@ void match_left_over(struct matching *m)
 /* ---- increases of rows that balance decreases of others ----
  *
  * A helper that became a tail call, or was inlined, disappears from stacks. If its caller allocates
- * too, the remaining stack equals that of a row with both sides, which gains the helper's blocks. */
+ * too, the remaining stack is that of a row with both sides, which gains the helper's blocks. */
 
 struct balance {
 	bool *settled; /* by row: already balanced */

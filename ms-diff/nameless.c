@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Modules whose functions have names on one side only, and what can be matched all the same.
+ * Matches spots in modules whose functions have names on one side only.
  *
- * Of the same build (by its build-id) an address in the file says more than a name, so the frames
- * that are there without debug information are compared by address: that is exact. Of other builds
- * only the shape of a stack is left: which modules it goes through, in how many frames, with the
- * names of the frames in between. Spots of one shape that allocated equally often and as much, and
- * as many on both sides, are taken for the same. All else is left, and nobody can tell whether it
- * is new.
+ * In equal builds (by build-id) a file offset is more precise than a name, so the frames that exist
+ * without debug information are compared by address, which is exact. In different builds only the
+ * shape of a stack remains: its modules, the number of frames, and the names of frames in other
+ * modules. Spots of one shape with equal numbers of allocations and bytes are matched if both sides
+ * have equally many of those. For all others it is not known whether they are new.
  */
 #include "match.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of functions and modules as they are in every build.
+ * Normalizes names of functions and modules, so that they are equal in every build.
  */
 #include "names.h"
 

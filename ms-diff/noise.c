@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Whether a change of a figure is more than what differs from run to run anyway.
+ * Decides whether a change of a figure exceeds the noise between runs.
  *
- * With only one run on a side nothing is known of its noise, and an allowance takes its place. With
- * more, the ranges of both sides have to be apart by more than either is wide: ranges of three runs
- * that only do not overlap are apart by chance too often where there are hundreds of sites. From
- * eight runs of either side on, ranks tell as well, also where single runs are far off (Mann and
- * Whitney).
+ * With one run on a side its noise is not known, and an allowance replaces it. With more runs, the
+ * gap between the ranges of both sides must be wider than either range: with hundreds of sites,
+ * ranges of three runs that merely do not overlap often differ by chance. From eight runs on each
+ * side, a rank test (Mann and Whitney) counts too, which tolerates outliers.
  *
- * Of a history runs are of many builds, some of which changed the figure for good. So noise is how
- * far runs that follow each other are usually apart, as in a chart of individuals and moving ranges:
- * a step in the history is one of these distances, whereas it would be all of the range. The middle
- * distance would be too little where a figure is mostly the same and sometimes far off, so it is
- * the upper quartile. The new run has to be outside the range by twice that.
+ * The runs of a history are of many builds, some of which changed the figure permanently. So noise
+ * is the usual distance between successive runs, as in a chart of individuals and moving ranges: a
+ * step in the history is only one of these distances, but would be the whole range. The median
+ * distance would be too small for a figure that is mostly constant with rare outliers, so the upper
+ * quartile is used. The new run must be outside the range by twice that distance.
  */
 #include "noise.h"
 

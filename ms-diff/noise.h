@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether a change of a figure is more than what differs from run to run anyway.
+ * Decides whether a change of a figure exceeds the noise between runs.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Opening the runs that are compared, and choosing the one of each side that is shown.
+ * Opens the runs to be compared, and chooses the one shown for each side.
  *
- * What is shown of several runs has to add up, which averages of sites and of sums do not once
- * rounded; so it is one run, the middle one, and the others say how far it may be off.
+ * The figures shown must add up, but rounded means of sites and of totals do not. So one run is
+ * shown, the median, and the other runs give its range of error.
  */
 #include "open.h"
 

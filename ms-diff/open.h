@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening the runs that are compared, and choosing the one of each side that is shown.
+ * Opens the runs to be compared, and chooses the one shown for each side.
  */
 #pragma once
 

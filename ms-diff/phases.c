@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What both runs held in the phases of their peaks.
+ * Computes what both runs held in the phases of their peaks.
  *
- * A phase is found again in the other run by the place that is in both runs and held most at that
- * peak beyond what it held at the other one: as far as it was between its first allocation and its last one. So neither the length of
- * the runs nor what comes before matters. What lies between two points of the timeline is only
- * known by its largest; the other run is told by the most that it held about that moment.
+ * To find the phase of a peak in the other run, a site is used that is in both runs and has the
+ * largest excess at that peak over the other peak. The moment is at the same part of the time
+ * between the site's first and last allocation, so neither the length of the runs nor their
+ * beginnings matter. Between two points of the timeline only the maximum is known, so the other
+ * run's figure is its maximum near that moment.
  */
 #include "phases.h"
 

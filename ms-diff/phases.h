@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What both runs held in the phases of their peaks, where these are two.
+ * Computes what both runs held in the phases of their peaks, if these differ.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What changed between two snapshots of regions.
+ * Compares the memory regions of two snapshots.
  */
 #include "regions.h"
 

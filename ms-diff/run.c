@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * One run of a program as it is compared: the tables of its snapshot as arrays.
+ * Reads a run of a program for a comparison: the tables of its snapshot as arrays.
  *
- * The database was checked when it was opened, but its rows are anybody's: a reference that leads
- * nowhere becomes NONE, and a number that is none becomes DELTA_UNKNOWN.
+ * The structure of the database was checked when it was opened, but rows may contain anything: a
+ * reference to a missing row becomes NONE, and a figure that is not a number becomes DELTA_UNKNOWN.
  */
 #include "run.h"
 

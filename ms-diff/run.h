@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One run of a program as it is compared: its snapshot as arrays.
+ * Reads a run of a program for a comparison: its snapshot as arrays.
  */
 #pragma once
 

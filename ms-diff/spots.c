@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From the stacks of each run to chains of names that hold for every build.
+ * Converts the stacks of each run to chains of names that are equal in every build.
  */
 #include "spots.h"
 

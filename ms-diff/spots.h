@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What can be told apart of where programs allocate, in terms that hold for every build.
+ * Identifies the places where programs allocate, in terms that are equal in every build.
  *
- * A stack as recorded is brought to a chain of names, innermost first: frames of the runtime and of
- * allocators are left out (unless there are no others), inlined frames count like real ones, one
- * that calls itself counts once. Sites of all runs of one side with the same stack to the line are
- * one spot; a spot's key is its chain.
+ * A recorded stack is converted to a chain of names, innermost first: frames of the runtime and of
+ * allocators are omitted (unless there are no others), inlined frames count like real ones, and a
+ * function that calls itself counts once. Sites of all runs of one side whose stacks are equal
+ * including the lines form one spot; the key of a spot is its chain.
  */
 #pragma once
 

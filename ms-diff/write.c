@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables of a comparison, written into the snapshot of the new run; with the sites that are
- * gone, which are copied from that of the old one, so that filters and reports treat them like any
- * other.
+ * Writes the tables of a comparison into the snapshot of the new run. Sites that are gone are
+ * copied from the old run's snapshot, so that filters and reports treat them like other sites.
  */
 #include "write.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The tables of a comparison, written into the snapshot of the new run.
+ * Writes the tables of a comparison into the snapshot of the new run.
  */
 #pragma once
 

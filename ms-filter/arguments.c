@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The arguments of conditions: sizes, spans, regular expressions and the rest.
+ * Parses the arguments of conditions: sizes, spans, regular expressions and others.
  */
 #include "options.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * --when=born and alive-at: which blocks were allocated in a span of time, or were live at a moment.
+ * Conditions --when=born and --when=alive-at: blocks allocated in a span of time, or live at a
+ * moment.
  *
- * Numbers of allocations rise with time: a span of time is one of numbers. What is live at a
- * moment is asked of the model of the heap, which has the numbers of its blocks.
+ * Allocation numbers increase with time, so a span of time is a range of numbers. The blocks live
+ * at a moment come from the heap model, which has their numbers.
  */
 #include "born.h"
 

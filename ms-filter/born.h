@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * --when=born and alive-at: conditions on the life of single blocks, which are known by the numbers
- * of their allocations.
+ * Conditions --when=born and --when=alive-at on single blocks, which are identified by allocation
+ * number.
  */
 #pragma once
 

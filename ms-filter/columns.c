@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The columns of a site, as one table that --where, its help and the query are made from.
+ * Lists the columns of a site in one table, used by --where, its help and the query.
  */
 #include "columns.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The columns of a site: what --where may name, and where each comes from.
+ * Lists the columns of a site: the names for --where, and their SQL.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Conditions on what the database says of a site, as questions to it.
+ * Evaluates conditions on sites by database queries.
  */
 #include "columns.h"
 #include "match.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * --trace-out: a part of a trace, as a trace.
+ * Cuts a part out of a trace, as a new trace (--trace-out).
  *
- * The input is read block by block. What describes (stacks, modules, threads, samples, marks,
- * symbols) is copied, so that its numbers stay true. Events before the span only change what is
- * live; a checkpoint with that begins the span. Without conditions on events, the events of the
- * span keep their numbers; with them, the blocks that are kept are numbered anew.
+ * The input is read block by block. Descriptions (stacks, modules, threads, samples, marks,
+ * symbols) are copied, so that numbers that refer to such records stay valid. Events before the
+ * span only change the live blocks; the span begins with a checkpoint of the live blocks. Without
+ * conditions on events, the events of the span keep their numbers; with such conditions, the kept
+ * blocks are renumbered.
  */
 #include "cut.h"
 

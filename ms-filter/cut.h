@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --trace-out: a part of a trace, as a trace.
+ * Cuts a part out of a trace, as a new trace (--trace-out).
  */
 #pragma once
 

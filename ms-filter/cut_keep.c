@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Which blocks meet the conditions on events of --trace-out: by call stack, size, thread and time.
+ * Decides which blocks meet the conditions of --trace-out: by call stack, size, thread and time.
  *
- * Names of frames come from a snapshot of the same trace, where inlined functions have rows of
- * their own with the address of the frame.
+ * Names of frames come from a snapshot of the same trace, in which each inlined function has a row
+ * of its own with the address of its frame.
  */
 #include "cut_keep.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which blocks meet the conditions on events of --trace-out: by call stack, size and thread.
+ * Decides which blocks meet the conditions of --trace-out: by call stack, size, thread and time.
  */
 #pragma once
 

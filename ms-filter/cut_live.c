@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The blocks that are live while a trace is cut, by allocation number.
+ * Stores the live blocks while a trace is cut, by allocation number.
  */
 #include "cut_live.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What scans of memory found of the blocks that a cut keeps.
+ * Writes the results of memory scans for the blocks that a cut keeps.
  *
- * The trace has the verdicts as sums over all blocks of a call stack. Where all of these are kept,
- * or all have one verdict, what holds for those kept is known. Where only some are kept and
- * verdicts differ, nobody can tell which have which: these are unknown, so that no sum claims too
- * much. What indirect blocks are lost with goes with them, also where that is not kept.
+ * The trace has verdicts as sums over all blocks of a call stack. If all of those blocks are kept,
+ * or all have one verdict, the verdicts of the kept blocks are known. Otherwise it is not known
+ * which block has which verdict: the kept blocks are written as unknown, so that no sum is too
+ * large. The retaining stack of indirect blocks is written even if its blocks are not kept.
  */
 #include "cut_verdicts.h"
 

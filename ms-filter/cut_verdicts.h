@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What scans of memory found of the blocks that a cut keeps.
+ * Writes the results of memory scans for the blocks that a cut keeps.
  */
 #pragma once
 

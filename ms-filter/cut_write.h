@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writing the cut: blocks that are copied, records that change, the checkpoint, and events.
+ * Writes the cut: copied blocks, changed records, the checkpoint, and events.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Taking sites out of a snapshot while its sums go on adding up.
+ * Removes sites from a snapshot so that its sums still add up.
  *
- * For every process and moment: total = the sites that are there + the rows of `hidden`, over all
- * stages.
+ * For every process and moment: total = the remaining sites + the rows of `hidden` of all stages.
  */
 #include "hide.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Taking sites out of a snapshot while its sums go on adding up.
+ * Removes sites from a snapshot so that its sums still add up.
  */
 #pragma once
 

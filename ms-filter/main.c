@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * ms-filter: keeps the sites of a snapshot that meet conditions.
  *
- * In the order in which data meets them:
- *   options.c       the command line; arguments.c what the conditions in it take, where.c --where
- *   match.c         reads frames, stacks and sites and decides
- *   conditions.c    asks the database about all other conditions: columns.c has what --where names
- *   suppressions.c  what the lines of --suppress meet
- *   hide.c          takes the rest out, and notes what went
+ * Files in the order in which data meets them:
+ *   options.c       the command line; arguments.c, the arguments of conditions; where.c, --where
+ *   match.c         reads frames, stacks and sites, and decides which sites are kept
+ *   conditions.c    evaluates all other conditions in the database; columns.c lists the columns
+ *                   for --where
+ *   suppressions.c  finds the sites that match the lines of --suppress
+ *   hide.c          removes the other sites, and stores their sums
  * and for --trace-out, which cuts a trace:
- *   cut.c           reads it once, block by block, and decides on each event
- *   cut_keep.c      which blocks meet the conditions: born.c asks when they were live; cut_live.c
- *                   which are
- *   cut_verdicts.c  what scans of memory found of the blocks kept
+ *   cut.c           reads the trace once, block by block, and decides on each event
+ *   cut_keep.c      decides which blocks meet the conditions; born.c, by their times; cut_live.c
+ *                   stores the live blocks
+ *   cut_verdicts.c  writes the results of memory scans for the kept blocks
  *   cut_write.c     writes the checkpoint and the events
- * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
+ * All inputs are read, and the result is written, by libcommon/snapshot/snapshot.h.
  */
 #include <errno.h>
 #include <fcntl.h>

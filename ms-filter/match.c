@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Which sites of a snapshot meet the conditions.
+ * Decides which sites of a snapshot meet the conditions.
  *
- * A frame gets the bits of the conditions that it meets; a stack row adds its caller's, which is
- * there already because callers have smaller ids; a site starts with the bits of its stack. All
- * other conditions are questions to the database (conditions.c). A site is kept when it has all
- * bits that were asked for and none that were forbidden.
+ * A frame gets the bits of the conditions that it meets. A stack row adds the bits of its caller's
+ * row, which is complete because callers have smaller ids. A site begins with the bits of its
+ * stack. All other conditions are database queries (conditions.c). A site is kept if it has all
+ * required bits and no forbidden ones.
  */
 #include "match.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sites of a snapshot meet the conditions, and which call stacks they need.
+ * Decides which sites of a snapshot meet the conditions, and which call stacks the kept sites need.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-filter, by one table of options.
+ * Parses the command line of ms-filter by a table of options.
  */
 #include "options.h"
 

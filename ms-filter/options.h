@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-filter: what to read, what to write, and the conditions on sites.
+ * The command line of ms-filter: input, output, and conditions on sites.
  */
 #pragma once
 

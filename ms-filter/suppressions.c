@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --suppress: which line of which file takes which sites away, and what that comes to.
+ * Applies suppression files (--suppress): the sites that each line hides, and their sums.
  */
 #include "match.h"
 #include "options.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --where EXPR: tokens, a tree by recursive descent, and its evaluation for a site.
+ * Parses and evaluates --where EXPR: tokens, recursive descent to a tree, and its value for a site.
  */
 #include "where.h"
 

@@ -8,7 +8,7 @@
  *     operand := COLUMN | NUMBER | SIZE | DURATION | 'text' | "text" | word
  *     OP      := = == != <> < <= > >= ~ !~
  *
- * One side of OP at least is a column; its type says how the other side is read.
+ * At least one side of OP is a column; its type decides how the other side is parsed.
  */
 #pragma once
 

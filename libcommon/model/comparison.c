@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The figures of a comparison, and its kinds of change, by name.
+ * Names the figures of a comparison and its kinds of change.
  */
 #include "comparison.h"
 

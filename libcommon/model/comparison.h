@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A comparison: the figures of a site, kinds of change, and differences that may not be known.
+ * Defines the figures of a site in a comparison, kinds of change, and differences that may be
+ * unknown.
  */
 #pragma once
 

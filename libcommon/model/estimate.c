@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Figures of a sampled recording: each with its 95 % interval, also where they are added up.
+ * Reads the estimates of a sampled recording with their 95 % intervals, and sums over estimates.
  */
 #include "rows.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What is asked of the database beyond its rows, and summed up over processes: images of one process
- * that replaced each other, moments, processes of which nothing is known but what /proc said, where
- * a recording comes from, what its figures do not have in them, what the scan at the end found.
+ * Queries beyond the rows of the database, and sums over processes: images of one process that
+ * replaced each other by exec, moments, processes observed only through /proc, the origin of a cut
+ * trace, allocations that were not recorded, growth, and results of the scan at the end.
  */
 #include "facts.h"
 

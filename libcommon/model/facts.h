@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is asked of the database beyond its rows, and summed up over processes.
+ * Queries beyond the rows of the database, and sums over processes.
  */
 #pragma once
 

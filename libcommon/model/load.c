@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Makes the model of a snapshot: its rows, the moment chosen, and sums over all processes.
+ * Makes the model of a snapshot: its rows, the chosen moment, and sums over all processes.
  */
 #include "model.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Figures that may not be known, rows of a query, and rows found by their ids.
+ * Adds figures that may be unknown, runs queries, and finds rows by id.
  */
 #include "model.h"
 

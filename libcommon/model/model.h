@@ -4,7 +4,7 @@
  *   Out: its rows as arrays with sums (this header); facts about all of it (facts.h).
  *   Used by: ms-report, ms-diff, ms-filter.
  *
- * A snapshot database as arrays: read once, then only looked at.
+ * A snapshot database as arrays, which do not change after they are read.
  */
 #pragma once
 

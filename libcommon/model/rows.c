@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Reads the tables of a snapshot into arrays, turning ids into indices.
  *
- * The database was checked by ms_snapshot_open, but its rows are still anybody's: a reference to a
- * row that is not there becomes NONE, a number that is not a non-negative integer becomes UNKNOWN.
+ * ms_snapshot_open has checked the structure of the database, but rows may contain anything: a
+ * reference to a row that does not exist becomes NONE, and a figure that is not a non-negative
+ * integer becomes UNKNOWN.
  */
 #include "rows.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows of a snapshot's tables, by a list of the columns that are wanted and the members they go to.
+ * Reads rows of a snapshot's tables into structs, by a list of columns with the members that
+ * receive the values.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The figures of a whole run, and of how far they can be relied on, by name.
+ * Names the figures of a whole run and those of its quality.
  */
 #include "totals.h"
 

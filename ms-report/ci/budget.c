@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Budgets: their grammar, and files of them.
+ * Parses budgets, from options and files.
  */
 #include "budget.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Budgets: "unfreed_bytes > 64k", what they ask about, and whether a recording breaks them.
+ * Budgets such as "unfreed_bytes > 64k": which figure is limited, and whether a recording breaks
+ * the limit.
  */
 #pragma once
 

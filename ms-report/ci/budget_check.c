@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Budgets decided: the figure, what is most of it, and when it cannot be told.
+ * Decides budgets: computes the figure, finds the site with the largest part, and reports why a
+ * budget cannot be decided.
  */
 #include "budget.h"
 

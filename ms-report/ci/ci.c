@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * JUnit XML and GitHub's workflow commands.
+ * Writes JUnit XML and GitHub's workflow commands.
  */
 #include "ci.h"
 

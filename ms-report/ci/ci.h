@@ -4,7 +4,7 @@
  *   Out: whether they hold; findings as SARIF, JUnit and GitHub have them.
  *   Used by: cli and main.c for --fail-on; diff for the budgets in a comment.
  *
- * The formats that continuous integration reads.
+ * The formats for continuous integration.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Budgets about what changed, decided.
+ * Decides budgets on changes.
  */
 #include "budget.h"
 

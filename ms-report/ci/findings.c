@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Findings: from budgets, verdicts and the quality of the recording.
+ * Collects findings from budgets, verdicts and the quality of the recording.
  */
 #include "ci.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * SARIF 2.1.0 (OASIS), as code scanning services take it.
+ * Writes SARIF 2.1.0 (OASIS) as code scanning services expect it.
  *
- * Call stacks are "stacks" of the results. Where these would be many megabytes each frame is there
- * once, in run.threadFlowLocations, and results have a "codeFlow" of their numbers, from the
- * program's entry on: stacks cannot share frames.
+ * Call stacks are "stacks" of the results. If that would take many megabytes, each frame is written
+ * once, in run.threadFlowLocations, and each result has a "codeFlow" of frame numbers, from the
+ * program's entry onwards, because "stacks" cannot share frames.
  */
 #include "ci.h"
 

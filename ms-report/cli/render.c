@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One output: the views asked for, in one format.
+ * Writes one output: the requested views in one format.
  */
 #include "render.h"
 

@@ -4,7 +4,7 @@
  *   Out: for each output the views that it is to have, in its format.
  *   Used by: main.c.
  *
- * One output: the views asked for, in one format.
+ * Writes one output: the requested views in one format.
  */
 #pragma once
 

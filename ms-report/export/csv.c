@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * CSV as RFC 4180 has it: CR LF after each row, quotes where needed, a header row.
+ * Writes CSV by RFC 4180: CR LF after each row, quotes if needed, a header row.
  */
 #include "formats.h"
 

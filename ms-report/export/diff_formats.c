@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A comparison for programs: JSON and CSV.
+ * Writes a comparison for programs, as JSON or CSV.
  */
 #include "formats.h"
 

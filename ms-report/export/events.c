@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The events of a trace one by one, as lines of text or of JSON, while they are read.
+ * Writes the events of a trace while it is read, as lines of text or JSON.
  */
 #include "events.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The events of a trace one by one (--events).
+ * Writes single events of a trace (--events).
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the formats of other programs have in common: rows of figures with their call stacks, names
- * made harmless, and what a reader must be told of a recording.
+ * Parts shared by the formats of other programs: rows of figures with call stacks, names without
+ * harmful characters, and notes on the quality of the recording.
  */
 #include "export.h"
 

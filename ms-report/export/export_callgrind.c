@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The format of Valgrind's Callgrind, version 1: for callgrind_annotate and KCachegrind.
+ * Writes the format of Valgrind's Callgrind, version 1, for callgrind_annotate and KCachegrind.
  *
- * The stacks become a call graph: what a function allocated itself by line, and per call what was
- * allocated below it. A figure is counted once for each function of a stack: where recursion comes
- * back to a function that the stack has already, the call is written with zeros. A function above
- * all others calls those that begin a stack, so that theirs are calls too.
+ * The stacks become a call graph: the allocations of each function by line, and for each call the
+ * allocations below it. A figure counts once for each function of a stack: a recursive call to a
+ * function already in the stack is written with zeros. An artificial function at the root calls the
+ * outermost functions, so that calls of those exist too.
  */
 #include "export.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The timeline as JSON of Chrome's trace viewer: for ui.perfetto.dev and chrome://tracing.
+ * Writes the timeline as JSON of Chrome's trace viewer, for ui.perfetto.dev and chrome://tracing.
  */
 #include "export.h"
 

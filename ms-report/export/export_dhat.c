@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The JSON of Valgrind's DHAT, version 2: for dh_view.html and the Firefox Profiler.
+ * Writes the JSON of Valgrind's DHAT, version 2, for dh_view.html and the Firefox Profiler.
  */
 #include "export.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Folded stacks for flame graph tools: one line per path of the call tree, outermost function
- * first.
+ * Writes folded stacks for flame graph tools: one line per path of the call tree, outermost
+ * function first.
  */
 #include "export.h"
 

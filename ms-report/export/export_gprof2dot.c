@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The JSON of gprof2dot, which draws call graphs: one figure, and no key but those that it knows.
+ * Writes the JSON of gprof2dot, which draws call graphs: one figure, and only keys that gprof2dot
+ * knows.
  */
 #include "export.h"
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * The interpreted file of heaptrack, version 3: for heaptrack_print and heaptrack_gui.
+ * Writes the interpreted file of heaptrack, version 3, for heaptrack_print and heaptrack_gui.
  *
- * That format is a sequence of allocations and frees, and a snapshot has sums. So each site gets as
- * many allocations as it made, with the sizes of its size classes, in an order of ours that leaves
- * right all that heaptrack sums up: allocations, temporary ones, bytes live at each moment of the
- * snapshot, so at the peak and at the end. At each moment in turn:
+ * The format is a sequence of allocations and frees, but a snapshot has sums. So each site gets as
+ * many allocations as it made, with sizes from its size classes, in an artificial order that
+ * preserves all sums of heaptrack: allocations, temporary allocations, and the bytes live at each
+ * moment of the snapshot, including the peak and the end. For each moment in order:
  *
- *     1. what went down since the last one is freed
- *     2. at the first: all blocks that are live at no moment come and go, one at a time
- *     3. what went up is allocated
+ *     1. the decrease of each site since the previous moment is freed
+ *     2. at the first moment: all blocks live at no moment are allocated and freed, one at a time
+ *     3. the increase of each site is allocated
  *
- * The heap is then never larger than at the larger one of two moments. heaptrack takes a free for
- * that of a temporary block when it follows the allocation with the same number; sizes therefore
- * have two numbers, and a free with the other one is an ordinary one.
+ * The heap is therefore never larger than at the larger of two successive moments. heaptrack takes
+ * a free for that of a temporary block if it follows the allocation with the same number. So each
+ * size has two numbers, and a free with the second one is an ordinary free.
  *
- * heaptrack_gui counts on it that the numbers are first allocated with in their order. So all is
- * done twice: first only the numbers are given, those to allocate with before the others, then the
- * events are written.
+ * heaptrack_gui requires that numbers are first used by allocations in ascending order. So there
+ * are two passes: the first only assigns numbers, those for allocations first; the second writes
+ * the events.
  */
 #include "export.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The file of Valgrind's Massif: heap size over time, and the tree of callers at each moment that
- * the snapshot holds.
+ * Writes the file of Valgrind's Massif: heap size over time, and the tree of callers at each moment
+ * of the snapshot.
  */
 #include "export.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * pprof: the protocol buffer of github.com/google/pprof (profile.proto), compressed.
+ * Writes pprof profiles: the protocol buffer of github.com/google/pprof (profile.proto),
+ * compressed.
  *
- * The numbers in calls are field numbers of that file. A location is known by its message without
- * the id, a function too, so that the tables of bytes find what was written already.
+ * Numbers in calls are field numbers of profile.proto. Locations and functions are identified by
+ * their message without the id, so that the tables of bytes find those already written.
  */
 #include "export.h"
 

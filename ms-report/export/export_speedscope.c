@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * speedscope's own JSON: a profile for each figure, which share their frames.
+ * Writes speedscope's own JSON: one profile per figure, with shared frames.
  */
 #include "export.h"
 

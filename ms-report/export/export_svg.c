@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Pictures for Markdown and wikis: a flame graph, and the heap over time, as SVG without scripts.
+ * Draws pictures for Markdown and wikis, as SVG without scripts: a flame graph, and the heap over
+ * time.
  *
- * They follow the reader's light or dark colours, every text is clipped by a box of its own (an inner
- * <svg>), and figures stand in <title>, which browsers show under the mouse.
+ * The pictures follow the reader's light or dark colours. Each text is clipped by its own box (an
+ * inner <svg>), and figures are in <title>, which browsers show as a tooltip.
  */
 #include "export.h"
 

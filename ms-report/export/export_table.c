@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The formats of other programs: found by name, listed, refused where they cannot be had.
+ * Finds the formats of other programs by name, lists them, and refuses unavailable ones.
  */
 #include "export.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The formats of other programs, a row each: the name in --export, the function that writes it
- * (export_...), how its file ends, what the beginning of such a file has if we wrote it (NULL =
- * cannot be told), traits (enum export_trait), what it is for, and, where there is something to
- * say, other members of struct export_kind.
+ * Lists the formats of other programs, one row each: the name in --export, the function that writes
+ * it (export_...), the suffix of its files, a text near the beginning of files that we wrote (NULL
+ * = none), traits (enum export_trait), a description, and further members of struct export_kind if
+ * needed.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The formats of our own for machines, each in a file of its own.
+ * Declares our own formats for programs, each written by a file of its own.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The JSON report: a stable core, described by memscope-report.schema.json.
+ * Writes the JSON report, which memscope-report.schema.json describes.
  */
 #include "formats.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Parts of the JSON report: views as tables, and what is only said of a single site.
+ * Writes parts of the JSON report: views as tables, and details of a single site.
  */
 #include "formats.h"
 

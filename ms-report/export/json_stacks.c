@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Call stacks in the JSON report: written out with each site, or once for all in two tables.
+ * Writes call stacks in the JSON report: in full with each site, or once in two shared tables.
  */
 #include "formats.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * JSON of regions: the layout of memc, and what our own has beside its tables.
+ * Writes JSON of memory regions: the layout of memc, and the parts of our own layout outside its
+ * tables.
  */
 #include "formats.h"
 

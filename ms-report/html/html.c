@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The page as a file: head, words for readers without scripts, data, script.
+ * Writes the page as a file: head, text for browsers without scripts, data, script.
  *
- * Style and script are files of ms-report/html, which the build puts into html_parts.h with their
- * hashes; the page allows these two and nothing else. What a recording says gets into HTML through
- * escape() alone, everything else of it through the data, which the script shows as text.
+ * The build puts style and script, which are files of ms-report/html, into html_parts.h with their
+ * hashes; the page allows no other style or script. Text from a recording enters the HTML only
+ * through escape(), everything else only through the data, which the script shows as text.
  */
 #include "html.h"
 

@@ -4,7 +4,7 @@
  *   Out: one file: words, the data (html_data.h), the style and script that stand in this folder.
  *   Used by: cli.
  *
- * The page: one HTML file that needs nothing else, with all figures of a report in it.
+ * The page: one self-contained HTML file with all figures of a report.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The data of a page: strings and columns; of these the timeline, and what ms-diff compared.
+ * Writes the data of a page: strings and columns, among those the timeline and the results of
+ * ms-diff.
  */
 #include "html_data.h"
 

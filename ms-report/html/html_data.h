@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * The data of a page: what the script in it reads, and tests too.
+ * Describes the data of a page, which its script and the tests read.
  *
- * It stands in the page as base64 of a zlib stream of
+ * The page contains it as base64 of a zlib stream of
  *
  *   4 bytes   length of the JSON, little-endian
  *   JSON      words, small tables, "strings", and "columns": [[name, rows, kind], ...]
  *   columns   one after the other, every value an unsigned LEB128 of 1 to 10 bytes
  *
  * Kinds of columns: "plain" is the number itself; "figure" is 0 for not known, else the number + 1;
- * "delta" is the zigzag difference from the row before; "new" is 0 for the next number that no row
- * had before, else how far back from that one; "change" is 0 for not known, else 1 + the zigzag
- * difference from the same row of the column before it (not known counts as 0).
+ * "delta" is the zigzag difference from the previous row; "new" is 0 for the smallest number not
+ * used by a previous row, else the distance below that number; "change" is 0 for not known, else
+ * 1 + the zigzag difference from the same row of the previous column (not known counts as 0).
  *
- *   site_*      a row per site that is told one by one, in the order of their stacks
+ *   site_*      a row per site listed individually, in the order of their stacks
  *     node        its innermost node + 1, 0 = none       user   rows outwards to the user's frame
  *     process     index in "processes"                   verdict, one_time   "strings" + 1
  *     frees       "change" from allocations; other figures as in the JSON report
- *   spread_*    a row per such site, of a sampled recording: what the estimate of a figure rests
- *               on (struct ms_spread), in thousandths; roots of the variances
- *   node_*      call stacks as a tree in preorder: a caller comes before what it called
- *     up          how many levels to go up from the row before to its caller: 0 = that called it
+ *   spread_*    a row per such site of a sampled recording: the spread of each estimate
+ *               (struct ms_spread) in thousandths, with roots of the variances
+ *   node_*      call stacks as a tree in preorder: callers precede callees
+ *     up          levels from the previous row up to this row's caller: 0 = the previous row
  *     frame       "new"
  *   frame_*     function ("new"), file (string + 1), line, flags (1 inlined, 2 runtime, 4 remark)
  *   function_*  name, short (strings), module (string + 1), flags (1 no name is known)
  *   span_*      the timeline
- *   moment_at   moments at which figures by site are known, in the order of time: indices in "moments"
- *   moment_site rows of site_* that changed most between them
- *   moment_N    their live bytes at the moment N of moment_at
- *   diff_*      a row per place that ms-diff compared: site (row of site_*), kind, flags
+ *   moment_at   moments with known figures by site, in order of time: indices in "moments"
+ *   moment_site rows of site_* that changed most between these moments
+ *   moment_N    live bytes of the rows of moment_site at the moment N of moment_at
+ *   diff_*      a row per site that ms-diff compared: site (row of site_*), kind, flags
  *               (1 significant, 2 weak), old_FIGURE, new_FIGURE
  *
  * All texts are cleaned: one line, no control characters, valid UTF-8.
@@ -78,7 +78,7 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 
 /* ---- the rest ---- */
 
-/* Writes the columns of the timeline; the other two write those of the moments and the comparison. */
+/* Writes the columns of the timeline; the next two functions, of moments and the comparison. */
 void html_spans_write(struct model *m, struct html_columns *c);
 void html_moments_write(struct model *m, const struct html_sites *s, struct html_columns *c);
 void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a page says first: the lists of the first screen of text, each by what it finds, its rows with
- * everything that a reader needs to go there; of a comparison, what changed.
+ * Writes the first lists of a page: those of the text report's first screen, with all that is
+ * needed to find each site; for a comparison, the changes.
  */
 #include "html_data.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Moments in a page: how much of which site was live when, for ranges of time.
+ * Writes the live bytes of sites at several moments, for ranges of time in a page.
  *
- * All moments of all sites would be most of a page. Of many moments some are taken that lie about
- * evenly, and of sites those that changed most between them; the page knows the sum of the others.
+ * All moments of all sites would be most of a page. So only some moments are chosen, about evenly
+ * spaced, and the sites that changed most between those moments; of the other sites the page has
+ * the sum.
  */
 #include "html_data.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Sites in a page: which are told one by one, and their stacks as a tree in preorder.
+ * Writes the sites of a page: chooses those listed individually, and writes their call stacks as a
+ * tree in preorder.
  *
- * Neighbours in that order have most of their stack in common and often much of their figures,
- * which is what makes the page small.
+ * Neighbours in preorder share most of their stack and often similar figures, which makes the page
+ * small.
  */
 #include "html_data.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Lines of source beside sites, of files that can be read while the page is written and that are as
- * they were when the program ran.
+ * Writes source lines of sites, from files that can be read while the page is written and have not
+ * changed since the program was built.
  *
- * What a recording calls a source is a file of any name: only one with the ending of a language is
- * opened, wherever links lead, so that a page does not carry away what its maker alone can read.
+ * A recording can name any file as a source. Only a file with a suffix of a programming language is
+ * opened, wherever links lead, so that a page cannot contain other files that its author can read.
  */
 #include "html_data.h"
 

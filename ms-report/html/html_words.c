@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The JSON of a page: words, figures of the whole run, small tables, details of the largest sites.
+ * Writes the JSON of a page: texts, figures of the whole run, small tables, details of the largest
+ * sites.
  */
 #include "html_data.h"
 

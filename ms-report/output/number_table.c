@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Numbers for things in the order in which they appear: strings, messages, paths of a tree; and a
- * gzip stream to write them to.
+ * Numbers objects in order of appearance: strings, messages, paths of a tree. Also compresses a
+ * gzip stream.
  */
 #include "number_table.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
- * whole.
+ * The output of a report: a growing buffer, written to a file descriptor when it is large, or kept
+ * for a file that is written as a whole.
  */
 #include "out.h"
 

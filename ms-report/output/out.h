@@ -4,8 +4,8 @@
  *   Out: a file, standard output or a terminal; what the formats are called
  *   Used by: every room that writes.
  *
- * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
- * whole.
+ * The output of a report: a growing buffer, written to a file descriptor when it is large, or kept
+ * for a file that is written as a whole.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that nobody named: what is no text for people goes to one instead of a terminal.
+ * Chooses file names for outputs that are not text and would otherwise go to a terminal.
  */
 #include "out.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Long text on a terminal, through the pager that the user likes.
+ * Shows long text on a terminal through the user's pager.
  */
 #include "out.h"
 
