@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists the figures whose change counts: bytes held, and what was allocated. */
+/* Lists the figures whose changes count: bytes held, and allocations. */
 static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS, DIFF_ALLOCATED};
 
 bool change_counts(const struct change *c)
@@ -143,7 +143,7 @@ bool change_is_known(const struct change *c)
 	return c->old_verdict && !(live->significant && live->delta > 0);
 }
 
-/* ---- what is more than noise ---- */
+/* ---- changes that exceed noise ---- */
 
 /* Returns the interval of a site if no sample was taken of what is counted: from 0 to 3.7 times the
  * mean sampling distance. */

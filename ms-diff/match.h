@@ -54,17 +54,17 @@ void match_balance(struct matching *m);
 /* ---- nameless.c: modules with function names on one side only, for instance because one build was
  * stripped; there the names in a stack do not help to match it ---- */
 
-/* Finds these modules, and marks the entries in m->names. */
+/* Finds modules with function names on one side only, and marks their entries in m->names. */
 void nameless_find(struct matching *m);
-/* Pairs spots in these modules: for equal builds by address, which is exact, otherwise if the
- * modules of the stack and the allocations are equal. */
+/* Pairs spots in modules with names on one side only: for equal builds by address, which is exact,
+ * otherwise if the modules of the stack and the allocations are equal. */
 void nameless_match(struct matching *m);
 /* Tells whether an unmatched spot may be an old one, because names are missing. */
 bool nameless_hides(const struct matching *m, const struct spot *p);
 /* Returns the modules without names on a side, such as "app, libx.so"; NULL = none. In m->arena. */
 const char *nameless_modules(struct matching *m, enum side side);
 
-/* ---- among the files of this module ---- */
+/* ---- shared by the files of this module ---- */
 
 /* Adds a row with these spots. */
 void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,

@@ -149,7 +149,7 @@ static void for_pairs(struct search *q, bool only_equal, each_pair *f)
 	}
 }
 
-/* ---- frames more or fewer ---- */
+/* ---- frames added or removed ---- */
 
 /* Tells whether all links of `a` are in `b`, in order, and the outermost links are equal. */
 static bool is_part(const struct leftover *a, const struct leftover *b)
@@ -253,7 +253,7 @@ static void merge_frames(struct search *q, int one_side)
 	free(v);
 }
 
-/* ---- other names ---- */
+/* ---- renamed functions ---- */
 
 struct rename {
 	uint32_t from, to;
@@ -392,7 +392,7 @@ static void match_renamed(struct search *q)
 	intern_free(&r.f.keys);
 }
 
-/* ---- code that moved ---- */
+/* ---- moved code ---- */
 
 /* Stores `b` in `partner`, by spot, as the only possible partner of `a`. NONE = none yet; its own
  * number = several. */

@@ -14,7 +14,7 @@
 
 #include "libcommon/base/arena.h"
 
-/* ---- which modules ---- */
+/* ---- modules with names on one side only ---- */
 
 static void count_frames(struct matching *m, const struct run *r)
 {
@@ -85,7 +85,7 @@ const char *nameless_modules(struct matching *m, enum side side)
 struct key {
 	MS_ARRAY(uint64_t) words;
 	bool nameless; /* some frame is in a module without names */
-	bool exact;    /* all such modules have the same build on both sides */
+	bool exact;    /* all modules without names have the same build on both sides */
 };
 
 /* Makes a key of the frames that both sides have: a stripped build has no inlined frames, and does
@@ -110,7 +110,7 @@ static void make_key(const struct matching *m, const struct run *r, const struct
 	}
 }
 
-/* ---- one build: by address ---- */
+/* ---- equal builds: by address ---- */
 
 static uint32_t root_of(uint32_t *set, uint32_t i)
 {
@@ -169,7 +169,7 @@ static void match_addresses(struct matching *m)
 	MS_FREE(set, roots);
 }
 
-/* ---- other builds: by shape and figures ---- */
+/* ---- different builds: by shape and figures ---- */
 
 /* Stores a key of the shape of each spot, from its first site, in `of`; NONE: no frame in a module
  * without names. */

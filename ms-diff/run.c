@@ -131,7 +131,7 @@ static void read_stat(struct reader *in)
 	}
 }
 
-/* ---- how sure figures of a sampled run are ---- */
+/* ---- confidence intervals of a sampled run ---- */
 
 static void put_sampled(struct run *r, struct run_site *s, enum diff_figure f, struct limits x)
 {

@@ -14,7 +14,7 @@
 
 /* Describes a link of a chain: a frame, or the program as the first link. */
 struct link {
-	uint32_t module, function; /* numbers in names */
+	uint32_t module, function; /* numbers of the names in `names` of struct spots */
 };
 
 struct spot {

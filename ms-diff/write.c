@@ -22,7 +22,7 @@ static void put_interval(struct ms_insert *in, const char *low, const char *high
 	ms_put(in, number(low, x.low), number(high, x.high));
 }
 
-/* ---- what was compared ---- */
+/* ---- inputs of the comparison ---- */
 
 static void put_text(struct ms_insert *in, const char *key, const char *value)
 {

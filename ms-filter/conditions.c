@@ -10,7 +10,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 /* Selects the live figures of the moment labelled ?4, or of all moments if that is null. */
 #define LIVE                                                                                       \
@@ -55,7 +55,7 @@ static const struct question {
 	[PROCESS] = {"SELECT id, 1 FROM site WHERE process IN"
 		     " (SELECT id FROM process WHERE is_program(?3, exe, pid))"},
 	[VERDICT] = {"SELECT id, 1 FROM site WHERE coalesce(verdict, 'none') = ?3"},
-	/* sizes are known by powers of two; the smallest and largest block are known exactly */
+	/* sizes are known as powers of two; the smallest and the largest block exactly */
 	[SIZE] = {"SELECT z.site, 1 FROM site_size z JOIN site s ON s.id = z.site WHERE "
 		  "z.allocations > 0"
 		  " AND max(z.low, coalesce(s.min_size, z.low)) <= ?2"
@@ -65,7 +65,7 @@ static const struct question {
 	[TEMPORARY] = {"SELECT id, 1 FROM site WHERE allocations > 0 AND temporary >= allocations"},
 };
 
-/* Counts the sites whose sizes are not known because events were sampled or lost. */
+/* Counts the sites whose block sizes are not known because events were sampled or lost. */
 static const char sizeless[] =
 	"SELECT count(*) FROM site s WHERE coalesce(s.allocations, 1) > 0 AND NOT EXISTS"
 	" (SELECT 1 FROM site_size z WHERE z.site = s.id AND z.allocations > 0)";
@@ -155,7 +155,7 @@ static int make_span(sqlite3 *db, const struct condition *c, struct ms_arena *a,
 	return 0;
 }
 
-/* ---- asking ---- */
+/* ---- running queries ---- */
 
 static void take(struct matches *m, struct match_site *s, const struct condition *c, enum truth t)
 {

@@ -73,7 +73,7 @@ struct cut {
 	bool restoring; /* reading a checkpoint that replaces this state */
 };
 
-/* ---- what is live ---- */
+/* ---- live blocks ---- */
 
 static void set_last(struct cut *c, uint32_t thread, uint64_t number)
 {
@@ -255,7 +255,7 @@ static int take_events(struct cut *c, const struct ms_block *b)
 	return rc;
 }
 
-/* ---- a checkpoint of the input: it counts where events before it are missing ---- */
+/* ---- checkpoints of the input, used if earlier events are missing ---- */
 
 static void restore_part(struct cut *c, struct ms_checkpoint_decoder *d)
 {
@@ -486,7 +486,7 @@ static int read_blocks(struct cut *c)
 	return rc;
 }
 
-/* ---- */
+/* ---- the whole cut ---- */
 
 static bool is_database(const char *path)
 {

@@ -127,7 +127,7 @@ static uint64_t bits_at(const struct keep *k, uint64_t address)
 	return found;
 }
 
-/* ---- */
+/* ---- decisions ---- */
 
 int keep_prepare(struct keep *k, const struct options *o, const struct ms_recording *t,
 		 struct ms_err *err)

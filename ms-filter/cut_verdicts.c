@@ -32,7 +32,7 @@ void cut_verdicts_begin(struct cut_verdicts *v, const struct ms_recording *facts
 		v->at++;
 }
 
-/* ---- what is kept ---- */
+/* ---- verdicts on the kept blocks ---- */
 
 struct kept {
 	uint64_t blocks, bytes;

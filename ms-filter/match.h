@@ -25,7 +25,7 @@ struct match_site {
 	int64_t id;
 	uint64_t found;      /* KEEP() and DROP() bits of conditions met */
 	uint64_t leaks;      /* leaked blocks, counted if a suppression has a maximum */
-	const char *verdict; /* NULL = none */
+	const char *verdict; /* result of the scan; NULL = none */
 	uint32_t stack;      /* index in the model's nodes, or NONE */
 	uint32_t rule;       /* number in matches.rules, from 1, of the suppressing rule; 0 =
 				none */
@@ -71,14 +71,14 @@ int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *
 
 /* Returns the bit of a condition. */
 uint64_t match_bit(const struct condition *c);
-/* Returns the site of that id, or NULL. */
+/* Returns the site with that id, or NULL. */
 struct match_site *match_site_of(struct matches *m, int64_t id);
-/* Returns the path of the module that a frame lies in, or NULL. */
+/* Returns the path of the module that contains a frame, or NULL. */
 const char *match_module(const struct matches *m, const struct frame *f);
 /* Returns the part of a program's path that is compared with a pattern: its base name, unless the
  * pattern has a slash. */
 const char *match_exe(const char *pattern, const char *exe);
-/* Tells whether `pattern`, with wildcards, matches that name or is the number itself. */
+/* Tells whether `pattern`, with wildcards, matches the name, or is the number itself. */
 bool match_names(const char *pattern, const char *name, int64_t number);
 
 /* ---- conditions.c: conditions evaluated by database queries ---- */

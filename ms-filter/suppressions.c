@@ -17,7 +17,7 @@
 #define LINES_MAX 20 /* maximum remarks printed; the snapshot has all suppressions */
 #define FRAMES_MAX 4096
 
-/* ---- which sites ---- */
+/* ---- suppressed sites ---- */
 
 static struct ms_suppress_frame frame_of(const struct matches *m, size_t i)
 {
@@ -141,7 +141,7 @@ int suppressions_apply(struct matches *m, sqlite3 *db, const struct options *o, 
 	return 0;
 }
 
-/* ---- what they retain ---- */
+/* ---- sites retained by suppressed sites ---- */
 
 /* Selects, by site, the sites that retain its indirect blocks, and its number of live blocks at the
  * end. */
@@ -173,7 +173,7 @@ int suppressions_retained(struct matches *m, sqlite3 *db, struct ms_err *err)
 	return err->text[0] ? -1 : 0;
 }
 
-/* ---- what that comes to ---- */
+/* ---- the table of suppressions ---- */
 
 static const char insert[] =
 	"INSERT OR IGNORE INTO suppression(stage, file, line, rule, sites, live_bytes, live_blocks,"
@@ -211,7 +211,7 @@ int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struc
 	return rc;
 }
 
-/* ---- to people ---- */
+/* ---- remarks ---- */
 
 static const char *text(sqlite3_stmt *q, int column)
 {

@@ -208,7 +208,7 @@ const struct site *growth_worst(const struct model *m)
 	return id == UNKNOWN ? NULL : model_site(m, (int64_t)id);
 }
 
-/* ---- what the figures do not have in them ---- */
+/* ---- allocations that were not recorded ---- */
 
 #define FACT(name, member, sql)                                                                    \
 	{                                                                                          \
@@ -276,7 +276,7 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)
 							     : 0;
 }
 
-/* ---- what the scan at the end of each process found ---- */
+/* ---- results of the scan at the end of each process ---- */
 
 /* Reads a row on the scan at the end, on blocks allocated after it, or on the reason why it failed.
  */

@@ -49,16 +49,16 @@ uint64_t proc_only_heap(struct model *m, uint32_t process);
  * cut. For process NONE, of the first cut process. */
 const char *provenance_cut(struct model *m, uint32_t process);
 
-/* Tells whether conditions of ms-filter left only some of the blocks that were recorded. */
+/* Tells whether conditions of ms-filter removed some of the recorded blocks. */
 bool provenance_some(struct model *m);
 
-/* Holds sums, as of the moment of --at, over sites known to be allocations of the runtime. */
+/* Holds sums over sites known to be one-time allocations of the runtime, at the moment of --at. */
 struct one_time {
 	uint64_t sites, live_bytes, live_blocks;
 };
 struct one_time one_time_sum(struct model *m);
 
-/* ---- what the figures do not have in them ---- */
+/* ---- allocations that were not recorded ---- */
 
 /* Describes a figure of m->gaps, m->inherited or m->before: its name in the report, NULL = not
  * shown, and the SQL sum over all processes. */
@@ -85,7 +85,7 @@ bool growth_known(const struct model *m);
 /* Returns the fastest-growing site, or NULL. */
 const struct site *growth_worst(const struct model *m);
 
-/* ---- what the scan at the end of each process found ---- */
+/* ---- results of the scan at the end of each process ---- */
 
 /* Reads the unreachable blocks of all sites. 0, or -1 with `err` set. */
 int verdicts_read(struct model *m, struct ms_err *err);

@@ -92,7 +92,7 @@ struct module {
 	int64_t id;
 	uint32_t process;
 	MS_MODULE_ROW(MODEL_MEMBER)
-	uint64_t start, end; /* addresses in the process */
+	uint64_t start, end; /* range of addresses in the process */
 	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
 	/* Numbers of frames of this module in any stack: all, without a function name, with a
 	 * function name but no line. */
@@ -131,9 +131,10 @@ struct mmap_usage {
 struct site {
 	int64_t id;
 	uint32_t process;               /* index in processes */
-	uint32_t stack;                 /* innermost node, or NONE */
+	uint32_t stack;                 /* innermost node of the stack, or NONE */
 	uint32_t user;                  /* node of the first frame of user code, or NONE */
-	const char *verdict, *one_time; /* NULL = none */
+	const char *verdict, *one_time; /* result of the scan, kind of one-time allocation; NULL
+					   = none */
 	MS_FIGURES_OF_SITE(MODEL_MEMBER)
 	struct live end, peak, at; /* at: at the moment of --at, else at the end */
 	struct live lost;          /* unreachable blocks by the scan at the end */
@@ -335,14 +336,14 @@ struct model {
 	 * interpreter, or NULL. */
 	uint64_t chains_unread;
 	const char *interpreter_unknown;
-	const char *unreadable;    /* names of these traces and reasons, or NULL */
+	const char *unreadable;    /* names of unreadable traces, with reasons; or NULL */
 	const char *at_label;      /* "end" unless --at was given */
 	const char *cwd;           /* working folder of the first process, or NULL */
 	uint32_t modules_used;     /* number of modules with frames in any stack */
-	uint32_t modules_nameless; /* number of those modules with unnamed frames */
+	uint32_t modules_nameless; /* number of modules in any stack with unnamed frames */
 	uint64_t frames_nameless;  /* number of unnamed frames */
-	uint32_t modules_unsound;  /* number of those modules with damaged or incomplete debug
-				      information */
+	uint32_t modules_unsound;  /* number of modules in any stack with damaged or incomplete
+				      debug information */
 	int proc_only; /* enum proc_only: if only /proc was observed, the heap is not known */
 	enum unscanned unscanned;
 };

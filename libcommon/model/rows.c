@@ -471,7 +471,7 @@ int reader_read_table(struct model *m, const struct reader_table *t, void *arg, 
 	return read_rows(&(struct reader){.m = m, .arg = arg, .of = t}, st, t->row, err);
 }
 
-/* ---- what is handed over ---- */
+/* ---- rows that are handed over ---- */
 
 /* Finds the columns of the model's row in the row that is handed over. */
 static void find_columns(struct reader *r, const char *table, const struct ms_value *v, size_t n)

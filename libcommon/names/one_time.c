@@ -10,16 +10,17 @@
 
 #include <string.h>
 
-#define FEW 16 /* blocks per call stack, for instance one per locale category */
+#define FEW 16 /* maximum blocks per call stack, for instance one per locale category */
 
 static const struct entry {
 	const char *name;
-	const char *module;    /* prefix of the module's base name; NULL: any, see is_sign */
-	const char *functions; /* separated by spaces; a final * matches anything; NULL: all */
-	uint64_t blocks;       /* per call stack, at most */
-	uint64_t min_size, max_size; /* 0: any */
+	const char *module;          /* prefix of the module's base name; NULL: any, see is_sign */
+	const char *functions;       /* names separated by spaces; a final * matches anything; NULL:
+				  all */
+	uint64_t blocks;             /* maximum blocks per call stack */
+	uint64_t min_size, max_size; /* size range of the blocks in bytes; 0: any */
 	bool inner;                  /* counts only as the caller of the allocator */
-	bool alone;                  /* only if no frame is user code or unknown */
+	bool alone;                  /* applies only if no frame is user code or unknown */
 } entries[] = {
 	{"libstdc++ emergency pool", "libstdc++.so", NULL, 1, 70000, 80000, true, true},
 	{"libstdc++ emergency pool", NULL,

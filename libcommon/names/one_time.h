@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Holds the facts about a site, besides its frames, that decide. */
+/* Holds the facts about a site that decide, besides its frames, whether it is a one-time
+ * allocation. */
 struct ms_one_time_site {
 	uint64_t min_size, max_size; /* bytes; 0 = not known */
-	uint64_t blocks;             /* most blocks live at once */
+	uint64_t blocks;             /* maximum blocks live at once */
 	bool user;                   /* some frame is user code, or may be */
 };
 

@@ -25,10 +25,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LABEL_WIDTH 48 /* columns within which a lone name shows template arguments */
-#define NESTED 6       /* levels of template arguments that are shown */
+#define LABEL_WIDTH 48 /* columns up to which a single name shows template arguments */
+#define NESTED 6       /* nesting levels of template arguments that are shown */
 
-/* Amount of template arguments that is shown. */
+/* Lists the amounts of template arguments that are shown. */
 enum detail { ALL, BARE, FIRST, NONE };
 
 struct scan {
@@ -375,7 +375,7 @@ static size_t string_length(const char *s)
 	return 0;
 }
 
-/* Returns the name with each full form of std::string replaced by that. */
+/* Returns the name with each full form of std::string replaced by "std::string". */
 static const char *with_strings(struct ms_arena *a, const char *function)
 {
 	if (!strstr(function, "basic_string<char, "))

@@ -36,6 +36,6 @@ struct ms_names_difference {
 	bool arguments;
 };
 struct ms_names_difference ms_names_difference(const char *const *v, size_t n);
-/* Returns that part of one of the names: "<...Quote>". */
+/* Returns the part of `name` in which the names differ: "<...Quote>". */
 const char *ms_name_difference(struct ms_arena *a, const char *name, struct ms_names_difference d,
 			       bool ascii);

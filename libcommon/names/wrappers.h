@@ -15,14 +15,14 @@ struct ms_wrappers {
 	struct ms_wrapper {
 		const char *text;
 		regex_t regex;
-		_Atomic bool met; /* some function matched */
+		_Atomic bool met; /* some function matched the expression */
 	} * v;
 	size_t n, cap;
 };
 
 /* Appends a regular expression to a struct ms_wrappers. -1 with `err` set if it is invalid. */
 ms_cli_take ms_wrapper_take;
-/* Reports which of them matched no function. */
+/* Reports the expressions of --wrapper that matched no function. */
 void ms_wrappers_tell(const struct ms_wrappers *w, const struct ms_cli *cli);
 void ms_wrappers_free(struct ms_wrappers *w);
 
@@ -30,11 +30,11 @@ void ms_wrappers_free(struct ms_wrappers *w);
  * NULL. */
 bool ms_is_wrapper(const char *function, const struct ms_wrappers *also);
 
-/* Classes of function names. */
+/* Lists the classes of function names. */
 enum ms_wrapper_hint {
 	MS_HINT_NONE,
-	MS_HINT_GROW,  /* grows a pool or an arena */
-	MS_HINT_ALLOC, /* allocates: pool_alloc, AcquireAlignedMemory */
+	MS_HINT_GROW,  /* grows a pool or an arena, by its name */
+	MS_HINT_ALLOC, /* allocates, by its name: pool_alloc, AcquireAlignedMemory */
 	MS_HINT_MALLOC /* named after a function of the C library: my_malloc, mosquitto__strdup */
 };
 /* Returns the class of a demangled name, or of NULL. A name alone is no proof: a function that

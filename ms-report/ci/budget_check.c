@@ -62,7 +62,7 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 	return m->hidden.sites ? UNKNOWN : sum;
 }
 
-/* ---- of the whole run ---- */
+/* ---- figures of the whole run ---- */
 
 static bool is_of_growth(size_t figure)
 {
@@ -96,7 +96,7 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 	return NULL;
 }
 
-/* ---- both ---- */
+/* ---- all budgets ---- */
 
 static uint64_t value_of(const struct budget *b, struct model *m)
 {

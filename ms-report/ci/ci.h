@@ -22,7 +22,7 @@ void junit_report(struct page *p, struct out *o, const struct findings *f);
 /* Writes GitHub's workflow commands: one line per finding, at most `limit` of each kind. */
 void github_report(struct page *p, struct out *o, const struct findings *f, size_t limit);
 
-/* ---- what they share ---- */
+/* ---- shared by the formats ---- */
 
 /* Returns a frame as a line of text, cleaned: "orderd::Parser::dup (src/parser.cpp:218)". */
 const char *ci_frame(struct page *p, const struct frame *f);

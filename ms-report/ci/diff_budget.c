@@ -86,7 +86,7 @@ enum budget_result diff_budget_check(const struct budget *b, struct model *m)
 	return budget_holds(b->op, (long double)v, limit_of(b, m));
 }
 
-/* ---- the worst ---- */
+/* ---- the site that changed most ---- */
 
 /* Returns the figure of sites that contributes most to a total. */
 static int figure_of_total(const char *total)
@@ -135,7 +135,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 	return worst ? worst->site : NULL;
 }
 
-/* ---- in words ---- */
+/* ---- text ---- */
 
 const char *diff_budget_amount(const struct budget *b, struct model *m)
 {

@@ -138,7 +138,7 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 	}
 }
 
-/* ---- what a comparison found ---- */
+/* ---- results of a comparison ---- */
 
 /* Returns "+64 KiB of f at the end, +64 KiB at the peak", with the change of allocations if that
  * counts. */

@@ -45,9 +45,9 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 #define OUTPUTS_MAX 16
 
 struct options {
-	struct output outputs[OUTPUTS_MAX]; /* at least one */
+	struct output outputs[OUTPUTS_MAX]; /* at least one output */
 	size_t output_count;
-	enum view views[VIEW_COUNT]; /* at least one */
+	enum view views[VIEW_COUNT]; /* at least one view */
 	size_t view_count;
 	struct budgets budgets;
 	struct ms_wrappers wrappers;
@@ -69,7 +69,7 @@ struct options {
 	bool only_first;     /* only the named trace, not its whole run */
 	struct links links;
 	uint64_t reach;      /* argument of VIEW_GROWTH: bytes, 0 = none */
-	enum metric metric;  /* METRIC_COUNT = not given */
+	enum metric metric;  /* metric given; METRIC_COUNT = none */
 	bool tree_up, entry; /* options of VIEW_TREE */
 	size_t width;        /* columns, 0 = as the terminal */
 	enum color color;

@@ -411,7 +411,7 @@ static enum metric asked_metric(const struct options *opt)
 	return metric;
 }
 
-/* Returns the metric for a format that has one figure. */
+/* Returns the metric for a format with one figure. */
 static enum metric chosen_metric(const struct page *p, const struct options *opt)
 {
 	enum metric metric = asked_metric(opt);

@@ -219,7 +219,7 @@ static void put_object(struct events *e, const struct memscope_event *ev)
 	out_char(e->o, '\n');
 }
 
-/* ---- all of them ---- */
+/* ---- all formats ---- */
 
 /* Writes the marks set before a time. */
 static void put_marks(struct events *e, uint64_t until_ns)

@@ -48,7 +48,7 @@ const char *export_title(struct model *m, enum export_figure f)
 	return live ? SAY("%s%s", titles[f], say_moment(m, &whole)) : titles[f];
 }
 
-/* ---- places: those of frames, then of processes, then of what is neither ---- */
+/* ---- places: of frames, then of processes, then of rows without a site ---- */
 
 enum { PLACE_NO_STACK, PLACE_HIDDEN, PLACE_OTHER, PLACES_MORE };
 static const char *const more_names[PLACES_MORE] = {"(no stack)", "[hidden by filters]",

@@ -138,7 +138,7 @@ struct export_point {
 };
 size_t export_points(struct export *x, struct export_point **out);
 
-/* ---- which format ---- */
+/* ---- choosing a format ---- */
 
 enum export_trait {
 	EXPORT_SITES = 1,   /* consists of rows of sites */

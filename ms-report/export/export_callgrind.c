@@ -43,7 +43,7 @@ struct callgrind {
 
 /* ---- numbers ---- */
 
-/* Writes the function of a place as a struct function. */
+/* Writes the numbers of a place's function as a struct function. */
 static void put_numbers(struct export *x, const struct place *p, struct out *o)
 {
 	struct callgrind *c = x->state;

@@ -85,7 +85,7 @@ static void put_line(struct heaptrack *h, char letter, const uint64_t *v, size_t
 	flush(h);
 }
 
-/* ---- strings, instructions, traces: each before it is used ---- */
+/* ---- strings, instructions, traces: each written before its first use ---- */
 
 static uint64_t string(struct heaptrack *h, const char *s)
 {

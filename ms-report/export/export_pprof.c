@@ -40,7 +40,7 @@ struct pprof {
 	sqlite3_stmt *threads;                    /* current row of site_thread, or NULL */
 };
 
-/* ---- the wire ---- */
+/* ---- encoding ---- */
 
 static void varint(struct out *o, uint64_t v)
 {
@@ -100,7 +100,7 @@ static void value_type(struct pprof *p, unsigned field, const char *type, const 
 	put_message(p, field);
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 /* Lists the sample types. The first four are known to every reader of heap profiles. */
 static const struct {
@@ -326,7 +326,7 @@ static void put_row(struct pprof *p, const struct export_row *r)
 	free(locations);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole profile ---- */
 
 static void put_head(struct pprof *p, enum metric metric)
 {

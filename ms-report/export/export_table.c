@@ -49,7 +49,7 @@ const char *export_list(struct ms_arena *a)
 	return all;
 }
 
-/* ---- what a format lacks ---- */
+/* ---- figures that a format lacks ---- */
 
 static bool has_moment(const struct model *m, const char *label)
 {
@@ -98,7 +98,7 @@ const char *export_lacks(struct model *m, const struct export_kind *kind, enum m
 	return peak && end ? SAY("%s; %s", peak, end) : peak ? peak : end;
 }
 
-/* ---- what cannot be had ---- */
+/* ---- formats that are not available ---- */
 
 #define EVENTS_MOST UINT64_C(10000000000)
 static bool too_many(const struct model *m)

@@ -44,7 +44,7 @@ void csv_frame(struct model *m, struct out *o, const struct frame *f);
 /* Writes the sites of a comparison as CSV. */
 void csv_diff(struct model *m, struct out *o, size_t limit);
 
-/* ---- among the files that write JSON ---- */
+/* ---- shared by the files that write JSON ---- */
 
 /* Writes members "threads", "sizes" and "lifetimes" of a site. */
 void json_site_detail(struct model *m, struct ms_json *j, const struct site *s);

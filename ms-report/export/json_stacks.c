@@ -102,7 +102,7 @@ void json_stack(const struct json_stacks *s, struct ms_json *j, uint32_t node)
 	ms_json_close(j, ']');
 }
 
-/* ---- how much it is if each stack is written out ---- */
+/* ---- size of stacks written in full ---- */
 
 static void count(void *to, const char *s, size_t n)
 {

@@ -41,7 +41,7 @@
 struct ms_json;
 struct page;
 
-/* ---- strings: each once, numbered as they come ---- */
+/* ---- strings: each once, numbered in order of first use ---- */
 
 /* Returns the number of a text, whose bytes in the table include the NUL. */
 uint32_t html_string(struct table_of_bytes *strings, const char *text);
@@ -66,7 +66,7 @@ void html_delta(struct html_columns *c, uint64_t *before, uint64_t v);
 /* Lists the sites that are shown individually. */
 struct html_sites {
 	uint32_t *v;   /* indices in m->sites, in the order of the call stacks */
-	uint32_t *row; /* by index in m->sites: row in v, or NONE */
+	uint32_t *row; /* by index in m->sites: the site's index in v, or NONE */
 	size_t n;
 	const struct site **largest; /* the same sites, the most relevant first */
 };

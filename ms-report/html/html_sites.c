@@ -18,7 +18,7 @@
 
 #include "libcommon/base/order.h"
 
-/* ---- which ---- */
+/* ---- choosing sites ---- */
 
 struct scored {
 	double score;
@@ -189,7 +189,8 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 	*seen += *seen == number;
 }
 
-/* Identifies a function. Frames with equal bytes of it are merged, so it must not have padding. */
+/* Identifies a function. Frames with equal bytes of this struct are merged, so it must not have
+ * padding. */
 struct function {
 	uint32_t name, module; /* number of the name in strings; index of the module's path + 1 */
 	uint32_t known, noted; /* whether it has a name; whether it is a remark */
@@ -332,7 +333,7 @@ static void put_intervals(const struct model *m, const struct html_sites *s, str
 	}
 }
 
-/* Writes what estimates are based on, from which the page computes the intervals of their sums. */
+/* Writes the spreads of estimates, from which the page computes the intervals of sums. */
 static void put_spreads(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	static const char *const names[] = {"seen", "deviation", "step", "step_deviation"};

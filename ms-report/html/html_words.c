@@ -118,7 +118,7 @@ static void put_pair(struct ms_json *j, const char *key, struct pair v)
 	put_array(j, key, (uint64_t[]){v.a, v.b}, 2);
 }
 
-/* Writes what a sum of estimates is based on, laid out like a site's columns spread_*; null if the
+/* Writes the spread of a sum of estimates, in the form of a site's columns spread_*; null if the
  * sum is exact. */
 static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
 {
@@ -181,7 +181,7 @@ static void put_processes(struct page *p, struct ms_json *j)
 	ms_json_close(j, ']');
 }
 
-/* Writes, for each module, the folder to which source paths are relative, as in the text report. */
+/* Writes the folder of each module to which source paths are relative, as in the text report. */
 static void put_sources(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
@@ -287,7 +287,7 @@ static void put_table(struct page *p, struct ms_json *j, const char *id, struct 
 	ms_json_close(j, '}');
 }
 
-/* Writes what --resident reports, if the recording has it: {"answer":.., "tables":[..]}. */
+/* Writes the result of --resident, if the recording has it: {"answer":.., "tables":[..]}. */
 static void put_resident(struct page *p, struct ms_json *j)
 {
 	struct table t[RESIDENT_TABLES];

@@ -43,7 +43,7 @@ void out_free(struct out *o);
 /* Returns a JSON writer that appends to `o`. */
 struct ms_json out_json(struct out *o);
 
-/* ---- what an output is written as, and where it goes ---- */
+/* ---- formats and files of outputs ---- */
 
 enum format {
 	FORMAT_TEXT,
