@@ -32,7 +32,7 @@ enum export_figure {
 	EXPORT_FIGURES,
 	EXPORT_ALL
 };
-/* Lists the figures in the order in which other programs show them. */
+/* Lists the figures in the order in which formats write several of them. */
 extern const enum export_figure export_order[EXPORT_FIGURES];
 /* Returns the figure that a metric shows; EXPORT_FIGURES = none. */
 enum export_figure export_figure_of(enum metric metric);

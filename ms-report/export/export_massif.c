@@ -25,7 +25,7 @@ struct branch_sum {
 struct massif {
 	struct export *x;
 	struct out *o;
-	uint32_t *leaf;          /* by row: innermost node of its stack */
+	uint32_t *leaf;          /* by row: node of its whole stack, at the outermost frame */
 	struct branch_sum *sums; /* by node of x->stacks, from the allocating function up */
 	uint64_t *live;          /* live bytes by row */
 	uint64_t count;          /* number of moments written */
