@@ -25,7 +25,7 @@ struct work {
 	int64_t least;
 	int64_t *series[2]; /* values by side, each indexed by change, figure and run */
 	bool few;           /* too few runs to measure noise */
-	bool threaded;      /* few, and several threads or processes allocate */
+	bool threaded;      /* too few runs, and several threads or processes allocate */
 	bool sampled;       /* one of the runs shown is sampled */
 	bool moved;         /* the runs' peaks are of different phases */
 };
@@ -38,7 +38,7 @@ static int64_t *series_of(const struct work *w, int side, size_t change, int fig
 
 /* ---- sums of spots ---- */
 
-/* Tells whether a run knows a figure at all. If so, a spot missing from the run counts as 0. */
+/* Tells whether a run recorded a figure at all. If so, a spot missing from the run counts as 0. */
 static bool tells(const struct work *w, int side, size_t run, int figure)
 {
 	return w->m->s->runs[side].v[run]->hidden[figure] != DELTA_UNKNOWN;

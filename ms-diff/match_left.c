@@ -25,7 +25,7 @@ enum {
 struct left {
 	struct leftover {
 		uint32_t spot;     /* first spot */
-		const uint32_t *v; /* all spots */
+		const uint32_t *v; /* all its spots */
 		size_t n;
 		double allocations, bytes;
 		const struct link *chain;

@@ -53,5 +53,5 @@ const struct link *spot_chain(const struct spots *s, const struct spot *p, size_
 bool link_is_named(const struct spots *s, const struct link *l);
 /* Returns the frame's offset in its file, if that is known; else its address. */
 uint64_t frame_offset(const struct run *r, const struct frame *f);
-/* Returns the name of a number. */
+/* Returns the name with that number. */
 const char *spot_name(const struct spots *s, uint32_t name);

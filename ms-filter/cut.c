@@ -505,7 +505,7 @@ static const char *asking(const struct options *o)
 	return born_asked(o) ?: "trace-out";
 }
 
-/* Reads the records of the trace. If the trace has no end block, reads it to the end of the file. */
+/* Reads the records of the trace; if it has no end block, up to the end of the file. */
 static int read_facts(struct cut *c)
 {
 	struct ms_err why = {0};

@@ -53,7 +53,7 @@ static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule 
 	return r->over;
 }
 
-/* Applies a rule that a single frame can match to all sites. Callers precede callees. */
+/* Applies a rule on single frames to all sites. In the model, callers precede callees. */
 static void apply_by_frame(struct matches *m, const struct ms_suppression *rule, uint32_t number)
 {
 	const struct model *model = &m->model;

@@ -161,7 +161,7 @@ static struct ms_spread spread_of(const struct model *m, const struct site *s, u
 		.variance = (double)rise_bytes * mean, .step = mean, .step_variance = mean * mean};
 }
 
-/* Reads the rises of the sites that grow. */
+/* Reads the growth in bytes of each growing site. */
 static void rises_read(struct model *m)
 {
 	sqlite3_stmt *q = model_ask(m, "SELECT site, rise_bytes FROM growth WHERE " GROWN

@@ -56,7 +56,7 @@ static const char *const names[] = {
 	"core.",
 	"std.",
 	"GOMP_",
-	/* node */
+	/* Node.js */
 	"v8::",
 	"node::",
 	"Builtins_",
@@ -121,7 +121,7 @@ static const char *without_return_type(const char *f)
 		if (*p == '<' || *p == '(' || *p == '[' || *p == '{') {
 			if (*p == '(' && depth == 0 && p > name &&
 			    strncmp(p, "(anonymous", 10) != 0)
-				break; /* parameters */
+				break; /* the parameters begin */
 			depth++;
 		} else if ((*p == '>' && (p == f || p[-1] != '-')) || *p == ')' || *p == ']' ||
 			   *p == '}') {

@@ -23,7 +23,7 @@ struct budget {
 	bool change, delta;
 	const char *total;
 	int kind;               /* enum diff_kind, or BUDGET_RENAMED */
-	enum diff_figure of;    /* figure of sites; DIFF_FIGURES = their number */
+	enum diff_figure of;    /* figure that changes; DIFF_FIGURES = number of sites */
 	double share;           /* limit in per cent of the old figure, if `percent` */
 	bool percent, negative; /* the number has a minus sign */
 };

@@ -84,7 +84,7 @@ static bool any(const uint64_t *v)
 	return false;
 }
 
-/* Writes the header. The mode is its only free text, so it describes the recording. */
+/* Writes the header. The mode, its only free text, describes the recording. */
 static void put_head(struct dhat *d)
 {
 	struct export *x = d->x;

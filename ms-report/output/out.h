@@ -21,7 +21,7 @@ struct ms_json_pretty;
 struct out {
 	char *v;
 	size_t n, cap;
-	int fd;    /* written to whenever the buffer is large; 0 = never */
+	int fd;    /* descriptor that receives the text whenever the buffer is large; 0 = none */
 	int error; /* errno of the first failed write; all later output is dropped */
 	struct ms_json_pretty *pretty; /* formats the JSON written; NULL = as it is */
 };
