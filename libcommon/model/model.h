@@ -138,8 +138,8 @@ struct site {
 	MS_FIGURES_OF_SITE(MODEL_MEMBER)
 	struct live end, peak, at; /* at: at the moment of --at, else at the end */
 	struct live lost;          /* unreachable blocks by the scan at the end */
-	struct live direct, with;  /* unreachable blocks not retained by others; blocks of any
-				      site that they retain */
+	struct live direct, with;  /* unreachable blocks that no others retain; blocks that the
+				      direct ones retain */
 	struct live leak;          /* lost + with, without blocks retained by another site in the
 				      model: the sum over all sites is all lost blocks */
 	struct live late;          /* live at the end, allocated after that scan */
@@ -147,8 +147,9 @@ struct site {
 	struct estimates *est;     /* estimates of a sampled recording; else NULL, here and below */
 	uint64_t rise_bytes;       /* rise of a site that is judged to grow; else 0 */
 	struct ms_spread *rise_spread; /* spread of the rise in a sampled recording */
-	uint32_t folded;               /* number of sites merged into it, see recursion.h */
-	const uint32_t *members;       /* indices of all those sites and its own */
+	uint32_t folded;               /* number of other sites merged into this one, see
+					  recursion.h */
+	const uint32_t *members;       /* indices of the merged sites and of this one */
 };
 
 /* Holds the mapped memory of a site at a snapshot. It is stored for all snapshots, because rows are
@@ -212,7 +213,7 @@ struct before {
 struct end_scan {
 	int64_t id;        /* id of the scan that was done; -1 = none */
 	const char *state; /* "done", or the reason why not; NULL = not requested */
-	uint64_t align;    /* in bytes: pointers were searched at multiples of it */
+	uint64_t align;    /* alignment in bytes of the words searched for pointers */
 	const char *mask;  /* bits that are not part of an address; NULL = none */
 	/* numbers of blocks given to ms_ignore, of ranges given to ms_root (0 = not called), and of
 	 * ranges refused because there were too many */

@@ -328,7 +328,8 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 /* Maximum bytes chosen automatically: people do not read more, and programs read tables faster. */
 #define LONG_FORM_AUTO 16000000
 
-/* Returns the bytes of call stacks in the long form of JSON; 0 if it cannot be chosen. */
+/* Returns the bytes of call stacks in the long form of JSON; 0 if the long form cannot be chosen.
+ */
 static uint64_t long_form_bytes(const struct page *p, const struct options *opt)
 {
 	bool asked = opt->layout == LAYOUT_AUTO || opt->layout == LAYOUT_FULL, json = false;

@@ -36,7 +36,8 @@ struct callgrind {
 	struct out *o;
 	struct table_of_bytes texts[KINDS], arcs;
 	MS_ARRAY(struct cost) costs; /* costs by arc */
-	uint32_t *seen;              /* by function: last row + 1 that contains it */
+	uint32_t *seen;              /* by function: number of the last row with that function, +
+					1 */
 	size_t seen_count;
 	bool *told[KINDS]; /* names already written, by kind */
 };
@@ -65,7 +66,7 @@ static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t l
 		c->costs.v[i].v[f] = figure_add(c->costs.v[i].v[f], v[f]);
 }
 
-/* Tells whether the row already contained the function, and notes that it does. */
+/* Tells whether an earlier call named the same row and function. */
 static bool visited(struct callgrind *c, uint32_t function, uint32_t row)
 {
 	c->seen = ms_xgrow(c->seen, &c->seen_count, (size_t)function + 1, sizeof *c->seen);

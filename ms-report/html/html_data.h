@@ -68,7 +68,7 @@ struct html_sites {
 	uint32_t *v;   /* indices in m->sites, in the order of the call stacks */
 	uint32_t *row; /* by index in m->sites: the site's index in v, or NONE */
 	size_t n;
-	const struct site **largest; /* the same sites, the most relevant first */
+	const struct site **largest; /* the chosen sites, the most relevant first */
 };
 /* Chooses the `most` sites that are most relevant by any figure. Free with html_sites_free. */
 struct html_sites html_sites_choose(struct model *m, size_t most);
@@ -78,7 +78,7 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 
 /* ---- the rest ---- */
 
-/* Writes the columns of the timeline; the next two functions, of moments and the comparison. */
+/* Writes the columns of the timeline; the next two functions write moments and comparison. */
 void html_spans_write(struct model *m, struct html_columns *c);
 void html_moments_write(struct model *m, const struct html_sites *s, struct html_columns *c);
 void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c);

@@ -77,7 +77,7 @@ struct walk {
 	uint32_t roots;
 	uint32_t *order; /* nodes in preorder */
 	uint32_t *up;
-	uint32_t *row; /* by node: its index in order */
+	uint32_t *row; /* by node: index of the node in `order` */
 	size_t n;
 };
 
@@ -193,7 +193,7 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
  * padding. */
 struct function {
 	uint32_t name, module; /* number of the name in strings; index of the module's path + 1 */
-	uint32_t known, noted; /* whether it has a name; whether it is a remark */
+	uint32_t known, noted; /* whether the function has a name; whether the name is a remark */
 };
 
 #define BRIEF 64 /* maximum columns of a short name */

@@ -23,7 +23,7 @@ struct out {
 	size_t n, cap;
 	int fd;    /* descriptor that receives the text whenever the buffer is large; 0 = none */
 	int error; /* errno of the first failed write; all later output is dropped */
-	struct ms_json_pretty *pretty; /* formats the JSON written; NULL = as it is */
+	struct ms_json_pretty *pretty; /* formats the JSON written; NULL = no formatting */
 };
 
 void out_put(struct out *o, const char *s, size_t n);
@@ -69,7 +69,8 @@ struct output {
 	const struct export_kind *export; /* set for FORMAT_EXPORT; else NULL */
 	struct file_kind file;
 	const char *path; /* NULL = standard output */
-	const char *name; /* option that requested it, "json" or "export=pprof"; NULL = none */
+	const char *name; /* option that requested the output, "json" or "export=pprof"; NULL =
+			     none */
 	char joint;       /* character between the option and a file name */
 	bool standard;    /* standard output was requested, even if it is a terminal */
 	bool own_name;    /* file name chosen by us */
