@@ -8,7 +8,7 @@
 
 struct ms_err;
 
-/* Holds the opened runs and facts about them for messages and the exit status. */
+/* Holds the opened runs, and facts about the runs for messages and the exit status. */
 struct opened {
 	struct run *shown[2]; /* run shown for each side: the median by peak, then by live bytes;
 				 of a history the last run */

@@ -46,13 +46,13 @@ struct build {
 struct run_site {
 	int64_t id;
 	uint32_t process; /* index in the model's processes */
-	uint32_t stack;   /* innermost node of its stack, or NONE */
+	uint32_t stack;   /* innermost node of the call stack, or NONE */
 	uint32_t user;    /* node that the site is named after, or NONE */
 	int64_t figures[DIFF_FIGURES];
 	double allocations, bytes; /* over the whole run, even if moments are compared */
 	int64_t most_bytes;        /* maximum live bytes */
 	struct limits *sampled;    /* DIFF_FIGURES intervals, or NULL */
-	uint32_t spot;             /* index of its spot, see spots.h */
+	uint32_t spot;             /* index of the site's spot, see spots.h */
 	const char *verdict, *key; /* verdict and key of the stack as recorded, or NULL */
 };
 
@@ -65,7 +65,7 @@ struct run {
 	bool missing;      /* the file does not exist, which is allowed */
 	sqlite3 *db;
 	bool borrowed;  /* db belongs to another run */
-	struct model m; /* its processes, moments, modules, frames and stacks */
+	struct model m; /* processes, moments, modules, frames and stacks of the run */
 	/* Numbers of names, the same in all runs: programs by process, tokens by frame. The program
 	 * of the first process is called "". */
 	uint32_t *programs, *tokens;
@@ -80,7 +80,7 @@ struct run {
 	int64_t operations; /* number of --per operations; DELTA_UNKNOWN = not counted */
 	int64_t sampled_bytes, events_lost, started_ns;
 	bool complete;
-	const char *filters; /* texts of its filters; NULL = none */
+	const char *filters; /* texts of the filters applied to the run; NULL = none */
 };
 
 static inline uint32_t run_token(const struct run *r, const struct frame *f)

@@ -26,10 +26,13 @@ struct spot {
 	uint32_t inner;  /* number in wholes: names of the runtime's frames inside the chain */
 	bool same_build; /* both sides have the same build of each module in the chain */
 	bool weak;       /* some frames of the chain have no names */
-	int64_t (*figures)[DIFF_FIGURES]; /* by run of its side; 0 in runs without the spot */
-	bool *seen;                       /* by run of its side: the run has the spot */
-	double allocations, bytes;        /* over the whole run, mean over the runs of its side */
-	uint32_t row;                     /* index of its row, see match.h; NONE = not matched */
+	int64_t (*figures)[DIFF_FIGURES]; /* by run of the spot's side; 0 in runs without the
+					     spot */
+	bool *seen;                       /* by run of the spot's side: the run has the spot */
+	double allocations, bytes;        /* over the whole run, mean over the runs of the spot's
+					     side */
+	uint32_t row;                     /* index of the spot's row, see match.h; NONE = not
+					     matched */
 };
 
 struct spots {

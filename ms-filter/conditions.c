@@ -164,7 +164,7 @@ static void take(struct matches *m, struct match_site *s, const struct condition
 	m->unknown[c->subject] += t == UNSURE && !c->drop;
 }
 
-/* Runs the query of a condition, stores the results in the sites, and counts them. */
+/* Runs the query of a condition, stores the results in the sites, and counts the results. */
 static int ask(struct matches *m, sqlite3 *db, const struct condition *c, const char *sql,
 	       const char *point, size_t *answers, struct ms_err *err)
 {

@@ -51,7 +51,7 @@
 struct cut {
 	const struct options *o;
 	struct ms_err *err;
-	struct ms_recording *facts; /* records of the trace, without its events */
+	struct ms_recording *facts; /* records of the trace, without events */
 	struct ms_trace *in;
 	struct cut_writer out;
 	struct keep keep;

@@ -59,7 +59,8 @@ bool cut_live_take(struct cut_live *l, uint64_t number, struct cut_live_block *o
 		return false;
 	*out = l->v[i];
 	l->n--;
-	/* move entries into the gap that a search would no longer find beyond it */
+	/* a search stops at a gap, so move later entries with a home at or before the gap into it
+	 */
 	for (size_t k = (i + 1) & mask; !empty(l, k); k = (k + 1) & mask) {
 		size_t want = home(l, l->v[k].b.number);
 		if (((k - want) & mask) < ((k - i) & mask))

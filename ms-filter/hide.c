@@ -93,8 +93,8 @@ static void put_interval(struct ms_insert *u, sqlite3_stmt *q)
 		   ms_text("figure", (const char *)sqlite3_column_text(q, 2)));
 }
 
-/* Removes the estimates of the sites in temp.gone and adds their variances to those of the hidden
- * sites (site -1). Call after the rows of `hidden` are written. */
+/* Removes the estimates of the sites in temp.gone and adds the variances to the estimates of the
+ * hidden sites (site -1). Call after the rows of `hidden` are written. */
 static int hide_estimates(sqlite3 *db, struct ms_err *err)
 {
 	if (ms_sql_int(db, "SELECT count(*) FROM estimate", 0) == 0)

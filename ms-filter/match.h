@@ -18,7 +18,8 @@ struct sqlite3;
 struct match_stack {
 	uint64_t found; /* KEEP() and DROP() bits of conditions that some frame meets */
 	bool user;      /* some frame is user code, or may be */
-	bool needed;    /* a visible site needs it, as its stack or for its frees */
+	bool needed;    /* some visible site needs the row: for its stack, or for a stack that
+			   frees its blocks */
 };
 
 struct match_site {
@@ -38,8 +39,8 @@ struct rule {
 	unsigned line;
 	size_t sites, names, verdicts; /* numbers of sites that match, that lack a name to
 					  decide, that lack a verdict */
-	uint64_t most, met;            /* maximum blocks it may hide, MS_SUPPRESS_ANY = all;
-					  blocks that match */
+	uint64_t most, met;            /* maximum blocks that the rule may hide, MS_SUPPRESS_ANY
+					  = all; blocks that match */
 	size_t over;                   /* number of matching sites not hidden, because the
 					  maximum is exceeded */
 };
@@ -102,5 +103,5 @@ int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *
  * -1 with `err` set. */
 int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage,
 		      struct ms_err *err);
-/* Prints for each suppression of the latest stage what it hid. */
+/* Prints for each suppression of the latest stage which sites were hidden. */
 void suppressions_say(struct sqlite3 *db, const struct ms_cli *cli);

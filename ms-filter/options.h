@@ -63,7 +63,7 @@ struct condition {
 	struct ms_point span[2]; /* ends of the span; ALIVE_AT: only the first */
 	regex_t regex;           /* for FUNCTION, FILE_NAME, MODULE */
 	const char *text;        /* THREAD, PROCESS: a name with wildcards, or a number; VERDICT:
-				    its name */
+				    the verdict's name */
 	struct where *where;     /* for WHERE */
 	struct ms_suppressions *suppressions; /* for SUPPRESSED */
 };

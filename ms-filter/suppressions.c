@@ -143,7 +143,7 @@ int suppressions_apply(struct matches *m, sqlite3 *db, const struct options *o, 
 
 /* ---- sites retained by suppressed sites ---- */
 
-/* Selects, by site, the sites that retain its indirect blocks, and its number of live blocks at the
+/* Selects, by site, the sites that retain the indirect blocks, and the number of live blocks at the
  * end. */
 static const char lost_with[] =
 	"SELECT l.site, l.root, l.blocks, (SELECT e.live_blocks FROM site_stat e JOIN snapshot t"

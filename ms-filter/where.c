@@ -197,7 +197,7 @@ static struct node *unknown_column(struct parser *p, const struct operand *o)
 	return NULL;
 }
 
-/* Reads a literal in the type of the column that it is compared with. */
+/* Parses a literal according to the type of the column compared with. */
 static int take_literal(struct parser *p, struct node *n, const struct operand *o)
 {
 	const struct column *c = &columns[n->left];
