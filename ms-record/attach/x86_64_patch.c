@@ -197,13 +197,22 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 
 /* ---- the entry ---- */
 
-/* Tells whether only padding follows the function's end, up to the end of the jump. */
+/* Tells whether only padding follows the function's end, up to the end of the jump. Padding ends at
+ * an address that functions are aligned to; nops that end elsewhere begin another function, as
+ * -fpatchable-function-entry has them. */
 static bool padded(const cs_insn *in, size_t count, uint64_t entry)
 {
-	for (size_t i = 0; i < count && in[i].address < entry + MG_JUMP_BYTES; i++)
+	enum { ALIGNED = 8 };
+	uint64_t end = entry;
+	for (size_t i = 0; i < count; i++) {
 		if (in[i].id != X86_INS_NOP && in[i].id != X86_INS_INT3)
 			return false;
-	return count > 0;
+		end = in[i].address + in[i].size;
+		bool over = in[i].id == X86_INS_INT3 || end % ALIGNED == 0;
+		if (over && end >= entry + MG_JUMP_BYTES)
+			return true;
+	}
+	return false;
 }
 
 /* Moves the displaced instructions to the slot and appends the jump back. */

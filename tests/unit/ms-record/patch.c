@@ -136,6 +136,9 @@ __asm__(".pushsection .text.patch, \"ax\", @progbits\n"
 	"	ret\n" END("r_short")
 	"	mov %rdi, %rax\n	mov %rdi, %rax\n" FUNCTION("r_back")
 	"	xor %eax, %eax\n1:	inc %rax\n	cmp %rdi, %rax\n	jne 1b\n	ret\n" END("r_back")
+	FUNCTION("r_nops") /* the entry of another function is behind it */
+	"	ret\n" END("r_nops") "	nop\n	nop\n	nop\n	nop\n	nop\n"
+	"	mov %rdi, %rax\n	mov %rdi, %rax\n"
 	FUNCTION("r_int")
 	"	int3\n	mov %rdi, %rax\n	mov %rdi, %rax\n	ret\n" END("r_int")
 	FUNCTION("r_syscall")
@@ -150,7 +153,8 @@ __asm__(".pushsection .text.patch, \"ax\", @progbits\n"
 extern uint8_t f_push[], f_jcc32[], f_jcc8[], f_cmp_rip[], f_mov_rip[], f_lea_rip[], f_imm_rip[],
 	f_jmp32[], f_jmp8[], f_endbr[], f_overflow[], f_sub_rsp[], f_ret[], f_call[], f_sub_call[],
 	f_ucomisd[], patch_text_end[];
-extern uint8_t r_call[], r_loop[], r_jrcxz[], r_short[], r_back[], r_int[], r_syscall[], r_inside[];
+extern uint8_t r_call[], r_loop[], r_jrcxz[], r_short[], r_nops[], r_back[], r_int[], r_syscall[],
+	r_inside[];
 
 static const struct function {
 	const char *name;
@@ -181,6 +185,7 @@ static const struct {
 	       {r_loop, "'loop' in the prologue has no form with a 32-bit offset"},
 	       {r_jrcxz, "'jrcxz' in the prologue has no form with a 32-bit offset"},
 	       {r_short, "it is too short"},
+	       {r_nops, "it is too short"},
 	       {r_back, "it jumps back into its prologue"},
 	       {r_int, "unsupported instruction 'int3' in the prologue"},
 	       {r_syscall, "unsupported instruction 'syscall' in the prologue"},
@@ -442,7 +447,8 @@ static void test_refusals(void)
 		struct patch p;
 		struct ms_err err = {0};
 		int rc = patch_plan(&p, (uint64_t)refused[i].at, refused[i].at, 64,
-				    refused[i].at == r_short ? 1 : 0, (uint64_t)slots, &err);
+				    refused[i].at == r_short || refused[i].at == r_nops ? 1 : 0,
+				    (uint64_t)slots, &err);
 		CHECK(rc && !strcmp(err.text, refused[i].why), "%d '%s' instead of '%s'", rc,
 		      err.text, refused[i].why);
 	}
