@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Keeps our memory apart from what the program does with all that it has mapped: mlockall, and
- * madvise of whatever /proc/self/maps shows.
+ * Keeps the guest's memory out of operations of the program on all its mappings: mlockall, and
+ * madvise on whatever /proc/self/maps lists.
  *
- *  K1 The address space that is set aside for us may be more than the program may lock, and would
- *     be resident if it were locked. So mlockall is done for each of its mappings but ours, if it
- *     would have succeeded without us: the kernel compares the size of all mappings with the limit.
- *     Only what comes later is left to the kernel, which asks nothing about that.
+ *  K1 The address space reserved for the guest may be more than the program may lock, and would
+ *     become resident if locked. So mlockall is done separately for each mapping of the program, if
+ *     it would have succeeded without the guest: the kernel compares the size of all mappings with
+ *     the limit. Only later mappings (MCL_FUTURE) are left to the kernel, which checks no limit for
+ *     that.
  *
- *  K2 Whether a limit holds for this process only the kernel knows (CAP_IPC_LOCK outside of all
- *     user namespaces), so it is asked: to lock all, but to make nothing resident. Ours is unlocked
- *     then.
+ *  K2 Whether a limit applies to this process is known only to the kernel (CAP_IPC_LOCK outside of
+ *     all user namespaces), so the kernel is asked to lock all, without making anything resident.
+ *     The guest's memory is unlocked afterwards.
  *
- *  K3 What we map afterwards is grown from pages that were never locked: mremap leaves them so
- *     (grow.c, G4).
+ *  K3 Memory that the guest maps later is grown from pages that were never locked: mremap leaves
+ *     them so (grow.c, G4).
  *
- *  K4 Under a seccomp filter, where the mappings cannot be read, and by an instruction of the
- *     program's own, it is the kernel's mlockall. (In the image only where ms-record saw that there
- *     is no filter; madvise needs no system call there.)
+ *  K4 The kernel's own mlockall is used under a seccomp filter, if the mappings cannot be read, and
+ *     for a system call instruction of the program's own. (In the image, this code is used only if
+ *     ms-record saw no filter; madvise needs no system call there.)
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -35,11 +36,11 @@ struct piece {
 	uint64_t start, end;
 };
 
-/* Marks the bounds of our module: the preload library or the guest image. */
+/* Marks the bounds of the guest's module: the preload library or the guest image. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* Sets *p to the n-th range of our memory, in no order; false = there are no more. */
+/* Sets *p to the n-th range of the guest's memory, in no order; false = there are no more. */
 static bool held(uint32_t n, struct piece *p)
 {
 	*p = (struct piece){(uint64_t)__ehdr_start, ((uint64_t)_end + 4095) & ~UINT64_C(4095)};
@@ -50,8 +51,8 @@ static bool held(uint32_t n, struct piece *p)
 	return n < MG_HELD_MAX + 2;
 }
 
-/* Is `at` in a range of ours? Then *end is where that ends; else where the next one begins, if that
- * is before *end. */
+/* Tells whether `at` is in a range of the guest's. If so, sets *end to the end of that range;
+ * else to the start of the next range, if that is before *end. */
 static bool is_held(uint64_t at, uint64_t *end)
 {
 	struct piece h;
@@ -66,7 +67,8 @@ static bool is_held(uint64_t at, uint64_t *end)
 	return false;
 }
 
-/* Cuts the next part that is not ours off the front of `rest`. */
+/* Removes from the front of `rest` the next part that is not the guest's, and stores it in
+ * *part; false = none left. */
 static bool next_part(struct piece *rest, struct piece *part)
 {
 	while (rest->start < rest->end) {
@@ -91,9 +93,9 @@ bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part)
 
 /* ---- mlockall -------------------------------------------------------------------------------- */
 
-/* Says what visit() does with each part of the program's mappings, and sums up their sizes. */
+/* Describes what visit() does with each part of the program's mappings, and sums up their sizes. */
 struct visit {
-	long number; /* a system call, or 0: only its size is added */
+	long number; /* system call made for each part; 0 = only its size is added */
 	uint64_t flags, bytes;
 };
 
@@ -117,7 +119,7 @@ static bool visit_all(struct visit *v)
 {
 	char text[1024] = {0};
 	uint64_t n[2] = {0};
-	int field = 0; /* 2: the rest of the line */
+	int field = 0; /* 2 = the rest of the line is skipped */
 	long got, fd = mg_syscall(SYS_openat, HERE, (uint64_t) "/proc/self/maps", CLOSE_ON_EXEC, 0,
 				  0, 0);
 	if (fd < 0)
@@ -153,7 +155,8 @@ void mg_unlock_ours(void)
 			kernel(SYS_munlock, h.start, h.end - h.start);
 }
 
-/* K2. The program has more than the limit: what the kernel says. */
+/* K2: has the kernel decide whether the program may lock more than the limit. Returns 0, 1 or
+ * the kernel's error. */
 static long lock_if_allowed(uint64_t flags)
 {
 	long r = kernel(SYS_mlockall, flags | MCL_ONFAULT, 0);
@@ -178,7 +181,7 @@ long mg_lock_all(uint64_t flags)
 		r = lock_if_allowed(flags);
 	else if (flags & MCL_FUTURE)
 		r = kernel(SYS_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0);
-	else if (future) /* there is no other way to end that */
+	else if (future) /* no other call ends MCL_FUTURE */
 		r = kernel(SYS_munlockall, 0, 0);
 	if (r)
 		return r;

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * What a program forbids itself while it runs: system calls, by a seccomp filter or by user
+ * Handles what a program forbids itself while it runs: system calls, by a seccomp filter or by user
  * dispatch, and reading the processor's clock.
  *
- * The backend says so before it happens; ms-record looks for filters in /proc besides.
+ * The backend reports it before it happens; ms-record also looks for filters in /proc.
  *
- *  C1 Under a filter, whatever it allows, waits are spins. Who makes a system call is counted in
- *     `calling` before it asks whether there is a filter, and who installs one waits for those: it
- *     may be for all threads (TSYNC). That it could not be installed in the end changes nothing.
+ *  C1 Under a filter, whatever it allows, waits are spins. A thread that makes a system call counts
+ *     itself in `calling` before it checks for a filter, and a thread that installs a filter waits
+ *     for those counted: the filter may be for all threads (TSYNC). If it could not be installed in
+ *     the end, that changes nothing.
  *
- *  C2 Where one thread may not read the clock, all of its process take their stamps from the shared
- *     counter. That begins a second ahead: so a stamp of a thread that was just about to read the
- *     clock comes before all that is counted. That is as it was: whoever enters a hook after
- *     something was counted sees that it has to count too. ms-record goes over as well: clock.h.
+ *  C2 If one thread may not read the clock, all threads of its process take their stamps from the
+ *     shared counter. The counter begins a second ahead, so a stamp of a thread that was just about
+ *     to read the clock is earlier than all counted ones. That order is right: a thread that enters
+ *     a hook after something was counted sees that it has to count too. ms-record does the same:
+ *     clock.h.
  *
- *  C3 Without the clock waits are bounded by what ms-record last read of it, and by how often it is
- *     asked for here, should ms-record be gone.
+ *  C3 Without the clock, waits are bounded by ms-record's last reading of the clock, and, if
+ *     ms-record is gone, by the number of calls of mg_ticks here.
  *
- *  C4 Where the clock began anew, as it does on some machines that were suspended, ms-record says
- *     that all count from now on, by a new epoch.
+ *  C4 If the clock began anew, as it does on some machines after suspension, ms-record makes all
+ *     threads count from now on, by a new epoch.
  */
 #include <sys/syscall.h>
 
 #include "core.h"
 
 #define SPINS 200
-#define LOOK_TICKS (UINT64_C(1) << 14) /* what mg_spin takes, or less */
-#define CALLS_SPINS (1 << 16)          /* longer than any sleep */
+#define LOOK_TICKS (UINT64_C(1) << 14) /* ticks that mg_spin takes, at least */
+#define CALLS_SPINS (1 << 16)          /* calls of mg_spin that last longer than any sleep */
 
 void mg_spin(void)
 {
@@ -78,7 +80,7 @@ void mg_confine(bool calls, bool clock)
 	if (!s)
 		return;
 	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE))
-		s = &nowhere; /* a child that has none of its own: this one is its parent's */
+		s = &nowhere; /* a child without a session of its own: `s` is its parent's */
 	if (clock) {          /* C2 */
 		uint64_t from = (mg.blind ? s->heartbeat : mg_counter()) + mg.session->tsc_hz;
 		if (!mg.sequence)
@@ -92,7 +94,7 @@ void mg_confine(bool calls, bool clock)
 		return;
 	if (first)
 		mg_grow_ahead(s != &nowhere);
-	mg_wake_recorder(); /* it does not sleep for long from now on */
+	mg_wake_recorder(); /* ms-record does not sleep for long from now on */
 	__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&mg.filtered, true, __ATOMIC_SEQ_CST);
 	for (int i = 0; first && i < CALLS_SPINS && __atomic_load_n(&mg.calling, __ATOMIC_SEQ_CST);

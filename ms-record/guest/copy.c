@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Stacks that are not simple: registers and a bounded copy of the stack, which ms-record unwinds.
+ * Sends stacks that the unwinder cannot follow: the registers and a bounded copy of the stack,
+ * which ms-record unwinds.
  */
 #include "core.h"
 
@@ -19,7 +20,7 @@ static bool copy_allowed(struct mg_writer *t)
 	return true;
 }
 
-/* One part; the first carries the registers. */
+/* Sends one part of a copy; the first part includes the registers. */
 static bool send_part(struct mg_writer *t, uint64_t start, uint64_t from, uint32_t words,
 		      const uint64_t *registers)
 {

@@ -5,8 +5,8 @@
  * the writer's side of a ring (ring.c), the threads' places (thread.c) and what a hook does
  * (hooks.c). It calls nothing outside itself but the functions of `struct mg_backend`. A backend
  * (preload/, or image/ where the process runs already) maps memory, fills `mg` once, and calls
- * the hooks. Nothing here changes errno, allocates, prints, exits, or takes a lock that somebody
- * waits for.
+ * the hooks. Nothing here changes errno, allocates, prints, exits, or takes a lock that other
+ * threads wait for.
  */
 #pragma once
 
@@ -14,97 +14,115 @@
 #include "layout.h"
 #include "rules.h"
 
-#define MG_FRAMES_USUAL 1024u /* frames that a writer has room for */
-#define MG_FRAMES_MAX 16384u  /* frames of one stack that are followed: room from a pool */
-#define MG_DEEP_MAX 32u       /* rooms in that pool */
-#define MG_FRAMES_SHORT 512u  /* frames followed when the last stack was deeper than all that */
+#define MG_FRAMES_USUAL 1024u /* frames that fit into a writer */
+/* most frames of one stack that are walked; a stack above MG_FRAMES_USUAL needs a room of the
+ * pool */
+#define MG_FRAMES_MAX 16384u
+#define MG_DEEP_MAX 32u /* number of rooms in the pool for deep stacks */
+/* frames walked after a stack that was too deep even for a room of the pool */
+#define MG_FRAMES_SHORT 512u
 #define MG_FRAMES_RECORD MG_RECORD_FRAMES
 #define MG_COPY_MAX 65536u /* bytes of a stack copy */
 #define MG_COPIES_A_SECOND 1000u
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* Describes a remembered frame; its ip and slot are in arrays of the writer. */
+/* Describes a remembered frame. Its ip and slot are in arrays of the writer. */
 struct mg_frame {
 	uint64_t bp;
-	uint32_t checks_to; /* entries of `checks` up to and with this frame */
-	uint32_t need;      /* is bp part of its state? */
+	uint32_t checks_to; /* number of entries of `checks` up to and including this frame's */
+	uint32_t need;      /* 1 = bp is part of its state */
 };
 
-/* A frame found by stepping, innermost first, and the step from it. */
+/* Describes a frame found by a walk (innermost first), and the step from it to its caller. */
 struct mg_step {
-	uint64_t ip, slot, bp; /* slot: where ip was read, which is the frame's sp - 8 */
-	uint64_t rule;         /* one of the thread's own, or MG_STEP_OTHER | enum mg_rule_need */
-	/* With MG_STEP_OTHER, else undefined: where the next frame's bp and sp were read, 0 =
-	 * nowhere. */
+	/* slot: address from which ip was read, which is the frame's sp - 8 */
+	uint64_t ip, slot, bp;
+	/* a rule of the thread's own table, or MG_STEP_OTHER | enum mg_rule_need */
+	uint64_t rule;
+	/* Addresses from which the next frame's bp and sp were read, 0 = none. Undefined without
+	 * MG_STEP_OTHER. */
 	uint64_t bp_slot, cfa_slot;
 };
 #define MG_STEP_OTHER (UINT64_C(1) << 63)
 
-/* One writer: a thread's place, with a ring of its own. Index = index of the ring. What every event
- * needs comes first and fills two cache lines, what a sample needs three. */
+/* Describes a writer: a thread's place, and its ring, which have the same index. The members that
+ * every event needs come first and fill two cache lines; those that a sample needs fill three. */
 struct mg_writer {
-	uint64_t busy;       /* frame address of the hook that runs, 0 = none */
-	uint32_t epoch_seen; /* when it is not the session's, the next hook takes the slow way in */
-	uint32_t frames;     /* of the previous stack, outermost first: see unwind.c */
-	uint64_t last;       /* the last stamp taken */
+	uint64_t busy; /* frame address of the hook that is running, 0 = none */
+	/* if it differs from the session's epoch, the next hook enters by mg_enter_slow */
+	uint32_t epoch_seen;
+	/* number of frames of the previous stack, which is stored outermost first: see unwind.c */
+	uint32_t frames;
+	uint64_t last; /* the last stamp taken */
 	struct mg_ring *ring;
-	unsigned char *window; /* the ring: see ring.c */
+	unsigned char *window; /* the ring's memory: see ring.c */
 	uint64_t offset, mark, head;
 
 	uint64_t last_block; /* see mg_nesting_begin */
 	uint64_t *ip, *slot;
 	struct mg_frame *frame;
 	struct mg_step *steps;
-	uint64_t *rules; /* MG_OWN_RULES of them, MG_INDEX entries, a union mg_memory */
+	/* array of MG_OWN_RULES rules; behind it MG_INDEX index entries and a union mg_memory */
+	uint64_t *rules;
 	uint32_t keep, limit;
 	uint16_t root_flags; /* MG_F_TRUNCATED or 0 */
-	uint16_t flags;      /* MG_F_SIGNAL for a nested writer */
-	bool keepable;       /* the stack being taken may be compared with later */
-	bool holding;    /* a stamp of realloc is taken and not yet published: `pending` stays */
-	bool rules_used; /* there may be rules in `rules` */
-	bool careful;    /* of the stack that it was last on less may be there now: see stack.c */
-	uint64_t sent;   /* R7: the stamp of the last record with one, MG_NOT_SENT = not sure */
+	uint16_t flags;      /* MG_F_SIGNAL in a nested writer, else 0 */
+	bool keepable;       /* the stack being taken may be remembered for the next one */
+	/* a realloc's stamp is taken but not yet published, so `pending` stays set */
+	bool holding;
+	bool rules_used; /* `rules` may hold rules */
+	bool careful;    /* the last stack may be mapped less far now: see stack.c */
+	uint64_t sent;   /* R7: stamp of the last record that had a stamp; MG_NOT_SENT = unknown */
 
-	uint64_t low, high; /* of the stack it was last on, if that is known: see stack.c */
+	/* bounds of the stack that the thread was last on, 0 = unknown: see stack.c */
+	uint64_t low, high;
 	struct mg_slot *checks;
 	uint64_t freeing; /* see mg_nesting_begin */
-	uint64_t random;  /* sampling: state of the thread's generator, 0 = not started */
+	/* sampling: state of the thread's random number generator, 0 = not seeded */
+	uint64_t random;
 	uint32_t epoch_sent;
 	uint32_t capacity;
-	uint32_t tries; /* events since the limit was cut */
+	uint32_t tries; /* events since `limit` was reduced */
 
 	uint32_t epoch;
-	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
+	/* the mg.generation in which it was claimed; if older, it is a writer of the parent
+	 * process */
+	uint32_t generation;
 	uint64_t tail;
-	uint64_t lap, lap_before; /* values of head where this lap and the one before began */
+	uint64_t lap, lap_before; /* values of head at which this lap and the one before began */
 	uint64_t size;
-	uint64_t wrap_head, wrap_lap; /* head and lap before the wrap under way */
+	uint64_t wrap_head, wrap_lap; /* values of head and lap before the wrap in progress */
 	bool wrapping;
-	bool brief;          /* takes no stack that needs a rule which is not at hand: thread.c */
-	uint64_t stuck_tail; /* the tail at which waiting was given up, ~0 = none */
+	/* takes a stack only if all rules that it needs are in the table: see thread.c */
+	bool brief;
+	uint64_t stuck_tail; /* value of tail at which the last wait timed out, ~0 = none */
 
-	struct mg_writer *nested; /* for a signal handler that interrupts a hook of this thread */
-	uint64_t looking;        /* the innermost such handler that finds that out; see thread.c, */
-	uint32_t looks, refused; /* how many do, and those that were too many */
+	/* writer for a signal handler that interrupts a hook of this thread */
+	struct mg_writer *nested;
+	/* sp of the innermost such handler that is looking for a writer: see thread.c */
+	uint64_t looking;
+	uint32_t looks, refused; /* number of handlers that are looking, and of those refused */
 	uint32_t tid;
-	uint32_t wake; /* the recording that head and offset are of: R8 */
+	uint32_t wake; /* number of the recording that head and offset belong to: R8 */
 	uint64_t copy_second;
 	uint32_t copies;
-	uint32_t deep; /* 1 + its room in the pool, or 0 */
+	uint32_t deep; /* 1 + index of its room in the pool, 0 = none */
 
-	/* A hooked function of the program that runs: see custom.c. */
-	const uint64_t *custom; /* its frame, NULL = none */
+	/* The hooked function of the program that is running: see custom.c. */
+	const uint64_t *custom; /* its entry's frame, NULL = none */
 	const struct mg_hook *custom_hook;
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
-	uint64_t custom_out;                       /* where its block is put, 0 = it is returned */
-	uint64_t custom_inner, custom_inner_bytes; /* what malloc gave out inside last */
-	uint32_t custom_known;                     /* sampling: enum mg_sampled, of the old block */
+	/* address at which it stores the block, 0 = it returns the block */
+	uint64_t custom_out;
+	uint64_t custom_inner, custom_inner_bytes; /* last block that malloc returned inside it */
+	uint32_t custom_known;                     /* sampling: enum mg_sampled of the old block */
 
 	int64_t until_sample; /* see MG_UNTIL_SAMPLE */
 
 	struct mg_python_stack *python; /* see python.c */
-	uint64_t zero;                  /* what the padding in front of the arrays points at */
+	/* target of the pointers in the padding in front of the arrays */
+	uint64_t zero;
 };
 
 MG_INLINE union mg_memory *mg_memory_of(const struct mg_writer *t)
@@ -112,48 +130,54 @@ MG_INLINE union mg_memory *mg_memory_of(const struct mg_writer *t)
 	return (union mg_memory *)(void *)(t->rules + MG_OWN_RULES + MG_INDEX / 4);
 }
 
-/* Bytes of a writer for `frames` frames, and of a room in the pool. */
+/* Returns the size in bytes of a writer for `frames` frames; mg_deep_bytes, of a room in the
+ * pool. */
 size_t mg_writer_bytes(uint32_t frames);
 size_t mg_deep_bytes(void);
-/* Moves a writer whose stacks are too deep for it to a room of the pool; false = none is free. The
- * previous stack is lost. */
+/* Moves a writer whose stacks are too deep for it to a room of the pool. The previous stack is
+ * lost. False = no room is free. */
 bool mg_deepen(struct mg_writer *t);
 
-/* ---- the process --------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
-/* On a page that the kernel wipes in a fork's child: there `on` is 0, so the child records nothing.
- */
+/* Describes how much the hooks record. The gate is on a page that the kernel zeroes in a forked
+ * child, so a child starts with MG_GATE_SHUT. */
 enum mg_gate_state {
 	MG_GATE_SHUT = 0,
 	MG_GATE_ALL = 1,      /* every event is recorded */
-	MG_GATE_SAMPLING = 2, /* sample.c says which */
-	MG_GATE_HOOKED = 3,   /* every event; functions of the program are hooked: see custom.c */
-	MG_GATE_PYTHON = 5,   /* every event; an interpreter's frames are read: see python.c */
+	MG_GATE_SAMPLING = 2, /* sample.c selects the events to record */
+	/* every event is recorded, and functions of the program are hooked: see custom.c */
+	MG_GATE_HOOKED = 3,
+	/* every event is recorded, with an interpreter's frames: see python.c */
+	MG_GATE_PYTHON = 5,
 };
-/* Is every event recorded? */
+/* Tells whether every event is recorded. */
 #define MG_GATE_WHOLE(on) ((on)&1)
 struct mg_gate {
-	uint32_t on;       /* enum mg_gate_state */
-	uint32_t counted;  /* nothing more to count while shut */
-	uint64_t adopting; /* thread pointer of the thread that looks for a slot: see fork.c */
+	uint32_t on;      /* enum mg_gate_state */
+	uint32_t counted; /* 1 = while the gate is shut, calls need not be counted any more */
+	/* thread pointer of the thread that is taking a slot for this process: see fork.c */
+	uint64_t adopting;
 };
 
-/* Lists what the core needs from its backend. None of these may allocate, lock or block. */
+/* Lists the functions that the core needs from its backend. None of them may allocate, lock or
+ * block. */
 struct mg_backend {
-	/* The module that holds `ip`; false = none is known. */
+	/* Finds the module that contains `ip`; false = none is known. */
 	bool (*find_unwind_info)(uint64_t ip, struct mg_unwind_info *info);
-	/* This thread's tid. */
+	/* Returns this thread's tid, 0 = unknown. */
 	uint32_t (*tid)(void);
-	/* In a forked child: the table of modules as it was at the fork goes into the new session.
-	 */
+	/* In a forked child: copies the table of modules, as it was at the fork, into the new
+	 * session. */
 	void (*modules_forked)(void);
 };
 
-/* Rings and writers are mapped in chunks, each as large as all before it. */
+/* Rings' windows and writers are mapped in chunks. Each chunk is as large as all chunks before
+ * it together. */
 #define MG_CHUNKS 10u
 _Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks hold all rings");
 
-#define MG_HELD_MAX 96u /* of mg_core.held: what MG_OWN_MAX has, and windows */
+#define MG_HELD_MAX 96u /* entries of mg_core.held: those that MG_OWN_MAX counts, and windows */
 
 /* See sample.c. */
 #define MG_SAMPLE_TABLES 3u
@@ -163,82 +187,91 @@ struct mg_sample_table {
 	uint32_t shift; /* 64 - log2(buckets) */
 };
 
-/* First what nearly every call looks at. */
+/* Holds the core's state. The members that nearly every call reads come first. */
 struct mg_core {
 	struct mg_gate *gate;
 	struct mg_session *session;
-	uint8_t *sample_pages; /* the blocks that were sampled: see sample.c */
-	bool sequence;         /* stamps are from the shared counter */
-	bool blind;            /* and no other clock may be read: see confine.c */
-	bool verify;           /* options of the session, as they were at the start */
+	uint8_t *sample_pages; /* number of sampled blocks per page: see sample.c */
+	bool sequence;         /* stamps are taken from the shared counter, not from the clock */
+	/* the clock must not be read for anything else either: see confine.c */
+	bool blind;
+	bool verify; /* option of the session, copied at the start */
 	bool free_stacks;
-	bool hooked;         /* functions of the program are hooked */
-	bool python;         /* an interpreter's frames are read */
-	bool pools_sampled;  /* blocks in pools were: what is noted may be gone */
-	uint8_t sample_last; /* of sample_tables */
-	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
-	 * does not tell. Like a backend's functions it may not allocate, lock or block. */
+	bool hooked; /* functions of the program are hooked */
+	bool python; /* an interpreter's frames are read */
+	/* blocks in pools were sampled, so a block noted as sampled may no longer exist */
+	bool pools_sampled;
+	uint8_t sample_last; /* index of the last table in use */
+	/* Returns the usable size in bytes of a block of the allocator behind malloc; NULL = not
+	 * requested, or the allocator does not report usable sizes. Like a backend's functions
+	 * it must not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
 	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
-	bool mapping;               /* --mmap, here and in forked children */
-	struct mg_session *head;    /* of the image; another one in a forked child */
-	struct mg_fork_slot *slots; /* slot_count of them; see fork.c */
+	bool mapping; /* --mmap is set, for this process and forked children */
+	/* the image's session, which is not the session of a forked child */
+	struct mg_session *head;
+	struct mg_fork_slot *slots; /* array of slot_count slots: see fork.c */
 	uint32_t slot_count;
-	unsigned char *slot_memory; /* the first page of it, or all: see grow.c */
+	/* address of the slots' memory: its first page, or all of it, is mapped: see grow.c */
+	unsigned char *slot_memory;
 	bool slots_mapped;
-	uint32_t generation;   /* grows when a forked child begins its own recording */
-	uint32_t writer_base;  /* the writer of ring 0 */
-	uint32_t writers_used; /* writers below were claimed in this or an earlier generation */
+	uint32_t generation;  /* incremented when a forked child begins a recording of its own */
+	uint32_t writer_base; /* index of the writer of ring 0 */
+	/* writers with smaller indices were claimed in this generation or an earlier one */
+	uint32_t writers_used;
 	uint32_t writers_all;
-	uint32_t serial;     /* of `session`, as long as it was ours */
-	uint64_t fork_stamp; /* of the MG_FORK record of a fork under way, 0 = none */
-	uint64_t missed;     /* events of a forked child before it had a slot */
-	uint64_t raw_tp;     /* thread whose number the C library has wrong */
+	uint32_t serial;     /* serial of the session that this process last recorded to */
+	uint64_t fork_stamp; /* stamp of the MG_FORK record of a fork in progress, 0 = none */
+	uint64_t missed;     /* events that a forked child lost before it had a slot */
+	/* thread pointer of the thread whose tid the C library has wrong; raw_tid: its real tid */
+	uint64_t raw_tp;
 	uint32_t raw_tid;
-	struct mg_ring void_ring; /* for writers that shall not reach the parent's memory */
+	struct mg_ring void_ring; /* ring for writers that must not write to the parent's memory */
 	struct mg_module *modules;
 	struct mg_ring *rings;
-	/* The rings' windows, and the writers: see grow.c. */
+	/* Chunks of the rings' windows and of the writers: see grow.c. */
 	unsigned char *windows[MG_CHUNKS], *writers[MG_CHUNKS];
 	size_t writer_bytes;
 	uint32_t writer_count;
-	uint32_t frames;                  /* of each writer */
-	unsigned char *deep[MG_DEEP_MAX]; /* the pool, as far as it is mapped */
+	uint32_t frames;                  /* frames that fit into each writer */
+	unsigned char *deep[MG_DEEP_MAX]; /* rooms of the pool, NULL = not mapped yet */
 	uint32_t deep_taken[MG_DEEP_MAX];
-	bool deep_none;   /* no more can be mapped */
-	uint32_t closing; /* dlclose calls under way */
-	uint32_t epoch;   /* the session's, as far as this process made it */
-	/* See stack.c. main_low: as far down as the main stack was seen to reach. stack_field:
-	 * where in the C library's thread block the start of the thread's stack stands, then its
-	 * size; 0 = glibc's, not looked for yet, MG_NO_FIELD = nowhere. */
+	bool deep_none;   /* no further room can be mapped */
+	uint32_t closing; /* dlclose calls in progress */
+	uint32_t epoch;   /* the session's epoch, as this process last set it */
+	/* See stack.c. main_low: lowest address that the main stack was seen to reach.
+	 * stack_field: offset in the C library's thread block of the start of the thread's
+	 * stack, which its size follows; 0 = glibc's, not searched for yet; MG_NO_FIELD =
+	 * unknown. */
 	uint64_t main_tp, main_low, main_high, stack_field;
-	uint64_t main_entry; /* sp at the program's entry, or 0 */
+	uint64_t main_entry; /* sp at the program's entry, 0 = unknown */
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
 	uint64_t early;   /* calls before the guest was ready */
-	bool filtered;    /* a seccomp filter was installed since the start: see confine.c */
+	bool filtered;    /* the program has installed a seccomp filter: see confine.c */
 	uint32_t calling; /* threads about to make a system call */
 	struct mg_backend backend;
-	/* All that is mapped for us; pages of `seeds` that were not used: see grow.c, G4. */
+	/* Mappings of the guest (address, bytes), and pages of `seeds` that are unused: see G4
+	 * in grow.c. */
 	uint64_t held[MG_HELD_MAX][2], seeds;
 	uint32_t held_count, seed_count;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));
 extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 
-/* A hook's caller: a pointer to its frame {saved bp, return address}. */
+/* Returns a hook's frame: a pointer to {saved bp, return address}. */
 #define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
 
-/* Holds this thread's writer in `self`: 0 = none yet; odd = 2 x events + 1 of a thread that found
- * no ring. A backend without thread-local storage of its own defines MG_SELF. MG_UNTIL_SAMPLE:
- * bytes up to and with the thread's next sample point; while it has no writer it is 0, or what is
- * left from a recording before. */
+/* Holds this thread's writer in `self`: 0 = none yet; odd = 2 x events + 1 of a thread that
+ * found no ring. A backend without thread-local storage defines MG_SELF itself. MG_UNTIL_SAMPLE:
+ * bytes up to and including the thread's next sample point; in a thread without a writer 0, or
+ * the rest of an earlier recording. */
 #ifndef MG_SELF
 struct mg_own {
 	uintptr_t self;
 	int64_t until_sample;
-	const void *passed; /* the block that entry.c passed over last: see cxx.c */
+	const void *passed; /* last block that entry.c returned without recording it: see cxx.c */
 };
 extern __thread struct mg_own mg_own
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -248,30 +281,32 @@ extern __thread struct mg_own mg_own
 #define MG_UNTIL_SAMPLE(t) (&(t)->until_sample)
 #endif
 
-/* This thread's writer, or NULL. */
+/* Returns this thread's writer, or NULL. */
 MG_INLINE struct mg_writer *mg_own_writer(void)
 {
 	uintptr_t self = *MG_SELF;
 	return self & 1 ? NULL : (struct mg_writer *)self;
 }
 
-/* The rare ways into a hook: no writer yet, or busy, or another epoch. The writer, marked busy, or
- * NULL: record nothing. */
+/* Enters a hook in the rare cases: the thread has no writer yet, its writer is busy, or the
+ * epoch changed. Returns the writer, marked busy, or NULL: nothing is to be recorded. */
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
-/* The gate is shut: counts calls before the guest was ready; a forked child begins a recording of
- * its own, then true, or is counted, once. */
+/* Handles a call while the gate is shut. Counts it if the guest is not ready yet. In a forked
+ * child, begins a recording for the child and returns true, or counts the child once as not
+ * recorded. */
 bool mg_shut(const uint64_t *frame);
 #ifdef MG_IMAGE
 bool mg_shut_forked(const uint64_t *frame);
 #endif
-/* Is this process recorded? A forked child begins to be. */
+/* Tells whether this process is recorded; a forked child's recording begins here. */
 MG_INLINE bool mg_is_open(const uint64_t *frame)
 {
 	if (MG_LIKELY(__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE)))
 		return true;
 	return !mg.gate->counted && mg_shut(frame);
 }
-/* Around the real fork: the stamp of the record that says so, 0 = none was written. */
+/* Called before and after the real fork. mg_fork_begin returns the stamp of the MG_FORK record,
+ * 0 = none was written. */
 uint64_t mg_fork_begin(const uint64_t *frame);
 void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child);
 /* Leaves a hook. */
@@ -280,36 +315,40 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 	__atomic_store_n(&t->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- unwinding (unwind.c, whole.c, walk.c) ------------------------------------------------- */
+/* ---- unwinding (unwind.c, whole.c, walk.c) --------------------------------------------------- */
 
-/* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
- * first `keep` frames are those of the previous one. False = it has to be sent as a copy.
+/* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, and its
+ * first `keep` frames are those of the previous stack. False = the stack has to be sent as a
+ * copy.
  *
- * If a record of `words` words and the frames not kept, which are at most MG_FRAMES_RECORD, has
- * room in the ring at once, they are there, behind those words. */
+ * If the ring has room at once for a record of `words` words and the frames not kept, of which
+ * there are at most MG_FRAMES_RECORD, those frames are already in the ring, behind the words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
-/* whole.c: the same while sampling. Or in two parts: the first has memory that the second will look
- * at come into the caches, and says where a stack like this one would be remembered. */
+/* whole.c: does what mg_unwind does, while sampling. mg_whole_ahead and mg_unwind_whole do so in
+ * two parts: the first prefetches the memory that the second will read, and returns the entry in
+ * which a stack like this one would be remembered. */
 bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words);
 struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame);
-/* Is it the stack that stands there: would a walk read what was read then? */
+/* Tells whether the stack in `m` is this hook's: whether a walk would read the same words now. */
 bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame);
 bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame,
 		     uint32_t words);
-/* Counts a mismatch when the stack just taken is not what a walk from the same frame finds that
- * uses nothing remembered, neither frames nor rules. `cut`: its root part was not taken. */
+/* Counts a mismatch if the stack just taken differs from that of a walk from the same frame
+ * without any remembered frames or rules. `cut`: the outermost part of the stack was not taken. */
 void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	__attribute__((visibility("hidden")));
-/* stack.c: bounds of the stack that holds `sp`. Own: it is the one that the thread was started on.
- * Find: any; false = it is not known, and if a hook's caller has this sp the rest of its page may
- * be read. New: the same for a hook, whose thread notes it for the next ones; its end. Block: the part
- * of glibc's block of this thread that holds what pthread_setspecific was given first, or none. */
+/* stack.c: finds the bounds of a stack. mg_own_stack: of the one that the thread was started on;
+ * false = `sp` is not in it. mg_find_stack: of any stack that holds `sp`; false = unknown: then,
+ * if `sp` is that of a hook's caller, the rest of its page may be read. mg_thread_block: the
+ * part of glibc's block of this thread that holds the first values of pthread_setspecific; empty
+ * = unknown. mg_new_stack: as mg_find_stack for a hook, notes the bounds in `t` for its next
+ * hooks, and returns the end. */
 bool mg_own_stack(uint64_t sp, struct mg_range *stack);
 bool mg_find_stack(uint64_t sp, struct mg_range *stack);
 struct mg_range mg_thread_block(void);
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
-/* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
- */
+/* Tells whether the hook in which `t` is busy is still on the stack, outside the hook with this
+ * frame. True if unsure. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
 /* Reads the word at `address`, a slot of a stack. */
 MG_INLINE uint64_t load(uint64_t address)
@@ -323,26 +362,28 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 	t->frames = 0;
 }
 
-/* ---- memory as threads come (grow.c) ------------------------------------------------------- */
+/* ---- memory mapped on demand (grow.c) -------------------------------------------------------- */
 
-/* Bytes of address space that a mapping may take now: a part of what the program may have. */
+/* Returns the size in bytes of address space that a mapping may take now: a share of the
+ * program's limit. */
 uint64_t mg_grow_budget(void);
-/* Private memory, noted as ours; NULL = none. */
+/* Maps private memory and notes it as the guest's; NULL = it cannot be mapped. */
 void *mg_grow_own(uint64_t bytes);
-/* Notes a mapping of ours, private or shared. */
+/* Notes a mapping of the guest's, private or shared. */
 void mg_note_ours(const void *start, uint64_t bytes);
-/* Makes ready what G4 needs. */
+/* Prepares the reserve that G4 in grow.c describes. */
 void mg_grow_init(void);
-/* Returns the address of element `i`, of `each` bytes; NULL = it is not mapped. */
+/* Returns the address of element `i`, of `each` bytes; NULL = not mapped. */
 void *mg_grown(unsigned char *const *chunks, uint32_t i, size_t each);
-/* Sets the chunks to `count` elements of `each` bytes that are mapped in one piece, at `base`. */
+/* Sets the chunks to `count` elements of `each` bytes that are already mapped in one piece, at
+ * `base`. */
 void mg_grow_whole(unsigned char **chunks, void *base, uint32_t count, size_t each);
-/* Returns the address of element `i`, and maps its chunk if need be; NULL = it cannot be mapped. */
+/* Returns the address of element `i`, and maps its chunk if needed; NULL = it cannot be mapped. */
 void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
-/* Returns the memory of a fork's slot, or NULL. */
+/* Returns the memory of slot `i` of the pool for forked children, or NULL. */
 unsigned char *mg_grow_slot(uint32_t i);
-/* Maps all that can be had, before a seccomp filter that may forbid it. Not `here`: in a forked
- * child that has not begun, only slots. */
+/* Maps as much as possible before a seccomp filter that may forbid mmap. `here` = false, in a
+ * forked child whose recording has not begun: maps only slots. */
 void mg_grow_ahead(bool here);
 
 /* Returns the size in bytes of the window of a ring of the session. */
@@ -352,7 +393,7 @@ MG_INLINE uint64_t mg_window_bytes(const struct mg_ring *r)
 	return (uint64_t)(r - mg.rings) < s->wide_count ? s->wide_bytes : s->window_bytes;
 }
 
-/* Returns the bytes of a lap that begins. */
+/* Returns the size in bytes of a lap that begins now. */
 MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
 {
 	uint64_t allowed = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
@@ -360,9 +401,9 @@ MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
 	return allowed < largest ? allowed : largest;
 }
 
-/* ---- records (ring.c) ---------------------------------------------------------------------- */
+/* ---- records (ring.c) ------------------------------------------------------------------------ */
 
-/* Room for a record of `words` words, or NULL: it has to be dropped. May wait. */
+/* Returns room for a record of `words` words, or NULL: the record has to be dropped. May wait. */
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
 void mg_lost(struct mg_writer *t, uint64_t stamp);
 /* Counts a wait. */
@@ -370,7 +411,7 @@ void mg_waited(struct mg_writer *t, uint64_t ticks);
 /* Wakes ms-record if it sleeps. */
 void mg_wake_recorder(void);
 void mg_ring_attach(struct mg_writer *t);
-/* After a longjmp out of a hook: what was published stays, the rest is void. */
+/* Repairs the ring after a longjmp out of a hook: published records stay, the rest is discarded. */
 void mg_ring_recover(struct mg_writer *t);
 
 MG_INLINE bool mg_has_room(const struct mg_writer *t, uint32_t words)
@@ -384,7 +425,7 @@ MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
 	return mg_room_slow(t, words);
 }
 
-/* No stamp is as little after it as fits into a short record. */
+/* A value of `sent` from which no stamp's difference fits into a short record. */
 #define MG_NOT_SENT (UINT64_C(1) << 63)
 
 /* Puts the stamp into a record at `w`. */
@@ -393,8 +434,8 @@ MG_INLINE void mg_put_stamp(struct mg_writer *t, uint64_t *w, uint64_t stamp)
 	w[1] = t->sent = stamp;
 }
 
-/* R4: the record that was written at the last mg_room becomes visible. A child made by a fork
- * inside the hook stops here. */
+/* R4: makes the record written at the last mg_room visible. Has no effect in a child that was
+ * forked inside the hook. */
 MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
 {
 	t->offset += words * 8;
@@ -403,9 +444,9 @@ MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
 		__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-/* R5: from here until mg_stamped, ms-record merges nothing younger than the stamps that this thread
- * may still publish. The bound is the stamp after this thread's last one: older than a time read
- * here, and saves reading one. */
+/* R5: from here until mg_stamped, ms-record merges nothing later than the stamps that this
+ * thread may still publish. The bound is this thread's last stamp + 1, which is earlier than the
+ * time now and need not be read from the clock. */
 MG_INLINE void mg_stamping(struct mg_writer *t)
 {
 	__atomic_store_n(&t->ring->pending, t->last + 1, __ATOMIC_RELEASE);
@@ -421,15 +462,18 @@ MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
 {
 	return t->last = mg_clock();
 }
-/* The stamp of an allocation whose real call is over, or of a free whose real call is to come.
+/* Returns the stamp of an allocation whose real call has returned, or of a free whose real call
+ * is yet to come.
  *
- * As long as one ring alone is in use its order is the order of events, and a clock is read for
- * their time only: the first after each round of ms-record reads it, and of those that follow one in
- * 64; the others take the next number, which is in the past, since none takes less than a tick. A second thread sets MG_STAMPS_ALL in its first
- * event, before it takes its own stamp from the clock. What this thread does because of that event
- * (it got the block from it, or the allocator gave it an address again) comes after the real call
- * that told it, so the word read here has the bit, and the stamp is a later one. And what it had
- * done before is stamped in the past. `pending` holds up the merge for what is under way (R5). */
+ * While only one ring is in use, its order is the order of events, and the clock is needed only
+ * for their time. It is read by the first event after each round of ms-record, and by every 64th
+ * event after that; the others take the next number, which lies in the past, since no event
+ * takes less than a tick. A second thread sets MG_STAMPS_ALL in its first event, before it takes
+ * its own stamp from the clock. An event of this thread that depends on that first event (it got
+ * the block from it, or the allocator returned an address again) comes after a real call that
+ * made it depend, so the word read here has the bit, and the stamp is later. Earlier events of
+ * this thread are stamped in the past. `pending` holds back the merge for events in progress
+ * (R5). */
 MG_INLINE uint64_t mg_stamp_or_next(struct mg_writer *t)
 {
 	const struct mg_session *s = mg.session;
@@ -443,7 +487,7 @@ MG_INLINE void mg_stamped(struct mg_writer *t)
 		__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* Both: the event is over. */
+/* Ends the event: publishes its record, and clears `pending`. */
 MG_INLINE void mg_publish_stamped(struct mg_writer *t, uint32_t words)
 {
 	t->offset += words * 8;
@@ -460,7 +504,7 @@ MG_INLINE uint64_t mg_word0(uint32_t kind, uint32_t flags, uint32_t count, uint3
 	return kind | flags << 8 | count << 16 | (uint64_t)keep << 32;
 }
 
-/* How the gate opens for this session. */
+/* Returns the enum mg_gate_state of this session's open gate. */
 MG_INLINE uint32_t mg_gate_open(void)
 {
 	return mg.session->sample_bytes ? MG_GATE_SAMPLING
@@ -476,69 +520,72 @@ struct mg_stack {
 	const uint64_t *frames;
 };
 
-/* Is there an interpreter, as ms-record says? Then its frames are read from now on. */
+/* Enables reading an interpreter's frames if ms-record has found an interpreter. */
 void mg_python_look(void);
-/* Puts them into the stack that was just taken for a record of `words` words. It may take a new
- * stamp. */
+/* Inserts Python's frames into the stack just taken for a record of `words` words. May take a
+ * new stamp. */
 void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
-/* The next stack is without them: memory that they may be in was just unmapped. */
+/* Leaves Python's frames out of the next stack: memory that may hold some was just unmapped. */
 void mg_python_skip(struct mg_writer *t);
-/* Returns the bytes that each writer needs for Python, on a backend that cannot map memory later;
- * mg_python_lay says where they are when a session begins, NULL = nowhere. */
+/* Returns the number of bytes that each writer needs for Python, for a backend that cannot map
+ * memory later. mg_python_lay sets the address of that memory when a session begins, NULL =
+ * none. */
 size_t mg_python_bytes(void);
 void mg_python_lay(void *memory);
 
-/* ---- copies (copy.c) ----------------------------------------------------------------------- */
+/* ---- copies (copy.c) ------------------------------------------------------------------------- */
 
-/* Sends the registers as they are here and the stack from here on. Returns the event's flags. */
+/* Sends a copy of the registers and of the stack from this frame on. Returns the event's flags. */
 uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame);
 
-/* ---- hooks (hooks.c): each is called by an entry point with the frame of that ---------------- */
+/* ---- hooks (hooks.c): each is called by an entry point, with the entry point's frame --------- */
 
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size);
-/* A block that does not come from the allocator behind malloc. */
+/* Records a block that does not come from the allocator behind malloc. */
 void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_failed(const uint64_t *frame, uint64_t size);
 void mg_on_free(const uint64_t *frame, const void *block);
-/* realloc of a block: begin before the real call, then exactly one of the ends. `t` may be NULL. */
+/* Records a realloc: mg_realloc_begin is called before the real call, then mg_realloc_end exactly
+ * once. `t` may be NULL. */
 struct mg_writer *mg_realloc_begin(const uint64_t *frame, const void *old, uint64_t *before);
 void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
 		    const void *block, uint64_t size);
-/* Around a call out that may come back to the hooks for the block that the caller records itself.
- * Begin: frees of `freeing` are ignored from here on. End: was `block` recorded as an allocation
- * since? */
+/* Called before and after a call that may re-enter the hooks for a block that the caller records
+ * itself. mg_nesting_begin: frees of `freeing` are ignored from here on. mg_nesting_end tells
+ * whether `block` was recorded as an allocation in between. */
 void mg_nesting_begin(const void *freeing);
 bool mg_nesting_end(const void *block);
 struct mg_span {
 	uint64_t address, bytes;
 };
-/* Address space was taken, with MG_MAP_*; `from` = 0, or what an mremap made a second mapping of.
- */
+/* Records a mapping, with MG_MAP_*. `from`: the address of which an mremap made a second
+ * mapping, else 0. */
 void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from);
-/* Something else was mapped there. */
+/* Records that a new mapping replaced what was mapped there. */
 void mg_on_cover(const uint64_t *frame, struct mg_span span);
-/* Address space is given back, or moved: begin before the real call, then
- * exactly one of the ends. `done`: it succeeded; else nothing is recorded. */
+/* Records that address space is unmapped or moved: mg_unmap_begin is called before the real call,
+ * then exactly one of mg_unmap_end and mg_remap_end. `done`: the call succeeded; else nothing is
+ * recorded. */
 struct mg_writer *mg_unmap_begin(const uint64_t *frame, uint64_t *before);
 void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span span,
 		  uint64_t flags, bool done);
 void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
 		  struct mg_span now, bool done);
 void mg_on_mark(const uint64_t *frame, const char *name);
-/* Writes MG_FORK; its stamp, or 0. */
+/* Writes MG_FORK. Returns its stamp, or 0 if it was not written. */
 uint64_t mg_on_fork(const uint64_t *frame);
 uint64_t mg_user_size(uint64_t size);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_user_free(const uint64_t *frame, const void *block);
 
-/* ---- user.c: memscope.h besides these -------------------------------------------------------- */
+/* ---- user.c: the other functions of memscope.h ----------------------------------------------- */
 
 void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size);
-/* ms_pause or ms_resume: they nest. */
+/* Handles ms_pause and ms_resume, which nest. */
 void mg_on_pause(const uint64_t *frame, bool pause);
 /* Writes MG_IGNORE. */
 void mg_on_ignore(const uint64_t *frame, const void *block);
-/* A forked child's session begins: as its parent was at the fork. */
+/* Begins a forked child's session, paused if its parent was paused at the fork. */
 void mg_user_begin(struct mg_session *s);
 
 /* ---- custom.c: functions of the program that are hooked, and memscope.h's pools -------------- */
@@ -552,54 +599,60 @@ bool mg_custom_hides(const uint64_t *frame);
 /* Tells whether a free is by a hooked function that frees that block, when the gate is
  * MG_GATE_HOOKED. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block);
-/* Does the hooked function run still, in which this writer's thread was last? `frame`: of a hook
- * that was called now. */
+/* Tells whether the hooked function that this writer's thread last entered is still running.
+ * `frame`: the frame of a hook called now. */
 bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame);
 void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name);
 void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size);
 /* Tells whether this call of a hooked function is to be recorded. The backend defines it. */
 bool mg_custom_is_open(const uint64_t *frame);
-/* This thread's writer as it is, or NULL. */
+/* Returns this thread's writer without entering it, or NULL. */
 struct mg_writer *mg_custom_writer(void);
 /* Notes that the dynamic linker changes its list of modules, by a function hooked for that. The
  * backend defines it. */
 void mg_custom_linker(const uint64_t *frame);
-/* late.c: has its heartbeat stopped, or is nothing to be recorded? Then nobody waits for it. */
+/* late.c: tells whether nothing should wait for this session's ms-record: its heartbeat has
+ * stopped, or it records nothing. */
 bool mg_nobody_records(const struct mg_session *s);
 /* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
  * for that. */
 void mg_late_ask(void);
-/* Anonymous memory of our own, and a page for slots at `at` and nowhere else. 0 = it cannot be had. */
+/* Maps anonymous memory for the guest; mg_map_near, a page for slots at `at` only. 0 = it cannot
+ * be mapped. */
 uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags);
 uint64_t mg_map_near(uint64_t at);
-/* Opens the gate for functions of the program, if any of these hooks is of one. */
+/* Switches the open gate to MG_GATE_HOOKED if any of these hooks is on a function of the
+ * program. */
 void mg_custom_open(const struct mg_hook *hooks, uint32_t count);
-/* NAME_custom.S: where slots of hooked functions go. */
+/* NAME_custom.S: the code that slots of hooked functions jump to. */
 void mg_entry_custom(void);
 
-/* ---- what is ours stays apart (apart.c) ------------------------------------------------------ */
+/* ---- the guest's memory, kept apart from the program's (apart.c) ----------------------------- */
 
-/* Finds the next part of [*start, end) that is not ours, and moves *start behind it; false = there
- * is none. */
+/* Finds the next part of [*start, end) that is not the guest's, and moves *start behind it;
+ * false = none left. */
 bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part);
-/* Does mlockall with these flags, but not for our memory: 0 or an error as the kernel's; or 1: the
- * kernel has to be asked, and our memory unlocked afterwards. Not under a filter. */
+/* Does mlockall with these flags, except for the guest's memory. Returns 0 or the kernel's
+ * error, or 1: the caller has to call mlockall itself, then mg_unlock_ours. Not to be called
+ * under a seccomp filter. */
 long mg_lock_all(uint64_t flags);
 void mg_unlock_ours(void);
 
-/* ---- what the program forbids itself (confine.c) --------------------------------------------- */
+/* ---- system calls and clocks that the program forbids itself (confine.c) --------------------- */
 
-/* Returns mg_counter for waits. If the program forbade to read the clock, it is a count that goes
- * on about as fast, if mg_spin is called in between. */
+/* Returns the value of mg_counter, to time waits. If the program forbade reading the clock,
+ * returns a count that grows about as fast, provided that mg_spin is called in between. */
 uint64_t mg_ticks(void);
 void mg_spin(void);
-/* Is ms-record's last heartbeat older than that? Not told where stamps are counted. */
+/* Tells whether ms-record's last heartbeat is more than `seconds` old; false if stamps are not
+ * from a clock. */
 bool mg_heartbeat_timeout(const struct mg_session *s, uint64_t seconds);
-/* May system calls be forbidden? */
+/* Tells whether system calls may be forbidden. */
 bool mg_filtered(void);
-/* The system call, without a result; under a filter a wait is a spin. */
+/* Makes the futex system call without a result; under a seccomp filter, a wait only spins. */
 #define MG_FUTEX_WAIT 0
 #define MG_FUTEX_WAKE 1
 void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns);
-/* The program is about to install a filter, or to forbid a thread to read the clock. */
+/* Called before the program installs a seccomp filter (`calls`), or forbids a thread to read the
+ * clock (`clock`). */
 void mg_confine(bool calls, bool clock);

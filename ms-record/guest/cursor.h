@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bytes of a module, read with bounds: a read outside gives 0 and marks the cursor bad.
+ * Reads bytes of a module within bounds: a read outside returns 0 and marks the cursor bad.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct cursor {
 
 static inline uint64_t bytes(struct cursor *c, unsigned n)
 {
-	if (c->bad || !c->at || c->end - c->at < n) { /* nothing is at 0 */
+	if (c->bad || !c->at || c->end - c->at < n) { /* 0 is not a valid address */
 		c->bad = true;
 		c->at = c->end;
 		return 0;

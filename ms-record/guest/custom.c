@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * Functions of the program that are hooked: custom allocators, by --hook or by their known names.
+ * Records functions of the program that are hooked: custom allocators, by --hook or by known names.
  *
- *  C1 An allocating function gets a frame of ours below it (NAME_custom.S), to see what it
- *     returns; all others are recorded at their entry and get none. One function of a thread at a
- *     time has such a frame: what is called inside it is a part of what it does, and passes.
- *  C2 What malloc gives out meanwhile is the heap's backing: recorded apart, or hidden, never
- *     counted with the blocks that are cut from it. Whether the function runs still is told by the
- *     frame, which says so itself: a longjmp may have left it for good. An exception that leaves it
- *     is seen by the frame's personality.
- *  C3 Frees inside are recorded: which table an address is in is for ms-record to know. Only the
- *     old block of a reallocation is not: that has its own record. A function that frees blocks of
- *     malloc's heap has a frame, too, so that what it calls does not free them once more.
- *  C4 While sampling, the blocks count down like others. Backing that a sample point falls upon is
- *     nobody's: every byte is one by itself, so that changes nothing for the others. What is in a
- *     pool is freed by its reset, which is not seen here, so a block may be noted that is no more:
- *     frees are sent as unsure from then on.
- *  C5 Functions that were found by their names alone may be wrappers of malloc, whose blocks are
- *     recorded as malloc's. The first block that a family gives out says so: it lies in one that
- *     malloc gave out inside. Until then its frees and reallocations pass, and those of wrappers
- *     for ever.
+ *  C1 An allocating function gets a frame of ours below it (NAME_custom.S), so that its result is
+ *     seen; all others are recorded at their entry and get no frame. Only one function of a thread
+ *     at a time has such a frame: functions called inside it are part of its work, and only pass
+ *     through.
+ *  C2 Blocks that malloc returns meanwhile are the heap's backing: recorded separately, or hidden,
+ *     never counted with the blocks cut from them. Whether the function is still running is decided
+ *     by the words of its frame, because a longjmp may have left it. If an exception leaves it, the
+ *     frame's personality function notices.
+ *  C3 Frees inside the function are recorded, because only ms-record knows which table an address
+ *     is in. Only the old block of a reallocation is not, because the reallocation has a record of
+ *     its own. A function that frees blocks of malloc's heap has a frame too, so that functions
+ *     that it calls do not free them again.
+ *  C4 While sampling, the blocks count down like others. If a sample point falls on backing,
+ *     nothing is recorded; sample points are independent, so that changes nothing for other blocks.
+ *     Blocks in a pool are freed by its reset, which is not seen here, so a block noted as sampled
+ *     may no longer exist: frees are sent as unsure from then on.
+ *  C5 Functions found by name alone may be wrappers of malloc, whose blocks are recorded as
+ *     malloc's. The first block that a family returns decides: it is a wrapper if the block lies in
+ *     one that malloc returned inside. Until then the family's frees and reallocations pass
+ *     through, and those of wrappers always do.
  */
 #include "record.h"
 
@@ -61,7 +63,8 @@ static uint64_t key_of(const struct mg_custom *c, uint64_t block)
 	return block | (c->heap ? MG_SAMPLE_USER : 0);
 }
 
-/* C2. The words between are the program's, or were: they are compared, not believed. */
+/* C2. The memory of that frame may be the program's by now, so its words are compared and not
+ * relied on. */
 bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame)
 {
 	const uint64_t *outer = t->custom;
@@ -83,7 +86,8 @@ bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
 		return true;
 	t->custom_inner = (uint64_t)block;
 	t->custom_inner_bytes = size;
-	/* Another name of malloc: the block is the one that will be recorded. */
+	/* Without a heap, the function is another name of malloc, and the block will be recorded
+	 * as its own. */
 	if (!mg_waiting() && c->heap)
 		mg_put(t,
 		       (struct mg_record){.kind = MG_HEAP_BACKING,
@@ -103,8 +107,9 @@ bool mg_custom_hides(const uint64_t *frame)
 	return own && mg_custom_within(own, frame);
 }
 
-/* The function gives its own old block back. One of malloc's heap has been recorded; else it may be
- * backing that is the block itself, which the reallocation takes from the program. */
+/* Tells whether a hooked function frees the old block of its own reallocation. An old block of
+ * malloc's heap has been recorded already; another one may be backing that is the block itself,
+ * which is freed here. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block)
 {
 	const struct mg_writer *own = mg_custom_writer();
@@ -121,7 +126,7 @@ bool mg_custom_freeing(const uint64_t *frame, const void *block)
 
 /* ---- at the entry ---------------------------------------------------------------------------- */
 
-/* The block goes; `inner`: the function that runs below. */
+/* Records the block's free. `inner`: the writer whose hooked function called this one, or NULL. */
 static void release(const uint64_t *frame, const struct mg_hook *h, const struct mg_writer *inner)
 {
 	const void *block = (const void *)argument(frame, h->custom.block);
@@ -144,9 +149,9 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 	t->custom_old = c->block && !t->custom_out ? argument(frame, c->block) : 0;
 	t->custom_inner = t->custom_inner_bytes = 0;
 	t->custom_pool = c->pool ? argument(frame, c->pool) : 0;
-	/* Whoever gets the old block's address meanwhile is to come after this. What is recorded
-	 * inside, by a signal's handler for example, lets go of it (mg_put): then ms-record takes the
-	 * release for as old as it can still be. */
+	/* A thread that gets the old block's address meanwhile has to come later than this
+	 * stamp. A record written inside, for example by a signal handler, gives up the stamp
+	 * (mg_put); then ms-record takes the release for as early as it can still be. */
 	bool plain = t->custom_old && c->what == MG_CUSTOM_REALLOC && !c->heap && !t->custom_pool;
 	t->custom_before = plain ? mg_hold(t) : t->custom_old ? mg_stamp(t) : 0;
 	t->custom_known = MG_SAMPLED_YES;
@@ -163,12 +168,12 @@ static bool passes(const uint64_t *frame, const struct mg_hook *h)
 	enum family f = family_of(h);
 	if (c->what == MG_CUSTOM_FREE && frame[1] - h->inner_low < h->inner_high - h->inner_low &&
 	    mg_is_call_of(frame[1], h->entry))
-		return true; /* caches of its own */
+		return true; /* called by the allocator itself, for its caches */
 	return f == WRAPS || (f == UNDECIDED && c->what != MG_CUSTOM_ALLOC &&
 			      (c->what != MG_CUSTOM_REALLOC || argument(frame, c->block)));
 }
 
-/* 1: the function is to be called with a frame of ours. */
+/* Returns 1 if the function is to be called with a frame of ours. */
 int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 {
 	if (h->kind == MG_HOOK_LINKER)
@@ -196,7 +201,7 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 
 /* ---- when it returns ------------------------------------------------------------------------- */
 
-/* C4. Is the block of that key recorded? */
+/* C4: tells whether the block with that key is sampled, and notes it if so. */
 static bool take_sample(uint64_t key, uint64_t size, bool pooled)
 {
 	struct mg_writer *own = mg_custom_writer();
@@ -212,8 +217,8 @@ static bool take_sample(uint64_t key, uint64_t size, bool pooled)
 	return true;
 }
 
-/* Decides whether the block that a function returned is sampled. Its old block is given back here,
- * unless the record of the new one says so. */
+/* Tells whether the block that a function returned is sampled. Also records the free of its old
+ * block, unless the new block's record includes it. */
 static bool is_sampled(struct mg_writer *t, uint64_t block)
 {
 	const struct mg_custom *c = &t->custom_hook->custom;
@@ -254,7 +259,7 @@ static struct mg_record record_of(const struct mg_writer *t, const void *block)
 				  .d = t->custom_pool};
 }
 
-/* Ends a call that made a block of a heap of its own, or NULL: there was none to be had. */
+/* Records the block that a call allocated from a heap of its own; NULL = the call failed. */
 static void heap_block(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);
@@ -268,7 +273,7 @@ static void heap_block(const uint64_t *frame, const void *block)
 		mg_record(t, frame, record_of(t, block));
 }
 
-/* The old block of a reallocation is still there. */
+/* Keeps the old block of a failed reallocation noted as sampled. */
 static void keep_old(const struct mg_writer *t)
 {
 	const struct mg_custom *c = &t->custom_hook->custom;
@@ -277,7 +282,7 @@ static void keep_old(const struct mg_writer *t)
 		mg_sample_keep(key_of(c, t->custom_old));
 }
 
-/* Nothing is recorded of the stamp that begin() took. */
+/* Gives up the stamp that begin() took. */
 static void let_go(struct mg_writer *t)
 {
 	if (!t->holding)
@@ -298,7 +303,8 @@ static void failed(const uint64_t *frame, struct mg_writer *t, const struct mg_h
 	}
 }
 
-/* C5. Is the block one of malloc's, or in one? */
+/* C5: tells whether the block is, or lies in, the last one that malloc returned inside the
+ * function. */
 static bool is_inner(const struct mg_writer *t, const void *block)
 {
 	return t->custom_inner && (uint64_t)block - t->custom_inner <= t->custom_inner_bytes;
@@ -312,9 +318,9 @@ static void decide(const struct mg_hook *h, bool wraps)
 				    __ATOMIC_RELAXED);
 }
 
-/* Records a reallocation of malloc's heap in one record, which says when the old block may have gone:
- * another thread may have got its address since. False: it is a free and an allocation, to be
- * sampled or passed over each for itself. */
+/* Records a reallocation in malloc's heap as one record, which includes the time from which the
+ * old block may have been free: another thread may have got its address since. False: the caller
+ * has to record a free and an allocation, each sampled or counted by itself. */
 static bool plain_realloc(const uint64_t *frame, const void *block, const struct mg_writer *own)
 {
 	const struct mg_record r = {.kind = MG_REALLOC,
@@ -332,8 +338,8 @@ static bool plain_realloc(const uint64_t *frame, const void *block, const struct
 	return true;
 }
 
-/* A block of malloc's heap, by another function of the same allocator. What malloc gave out for
- * something else stays, too. */
+/* Records a block of malloc's heap that another function of the same allocator returned. A block
+ * that malloc returned inside for another purpose is recorded too. */
 static void plain_block(const uint64_t *frame, const void *block, struct mg_writer *t,
 			const struct mg_hook *h)
 {
@@ -375,7 +381,7 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 		plain_block(frame, block, t, h);
 	} else if (t->custom_size) {
 		failed(frame, t, h);
-	} else if (t->custom_old && h->custom.heap) { /* of 0 bytes: it was a free */
+	} else if (t->custom_old && h->custom.heap) { /* a realloc to 0 bytes: a free */
 		keep_old(t);
 		mg_on_user_free(frame, (const void *)t->custom_old);
 	} else if (t->custom_old) {
@@ -385,7 +391,7 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 	}
 }
 
-/* An exception, or the end of the thread, leaves the function. */
+/* Called when an exception, or the thread's end, leaves the function. */
 int mg_custom_personality(int version, int actions, uint64_t class, void *exception, void *context)
 {
 	enum { CLEANUP_PHASE = 2, FORCE_UNWIND = 8, CONTINUE_UNWIND = 8 };
@@ -401,7 +407,7 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 	return CONTINUE_UNWIND;
 }
 
-/* ---- which are hooked ------------------------------------------------------------------------ */
+/* ---- opening the gate ------------------------------------------------------------------------ */
 
 void mg_custom_open(const struct mg_hook *hooks, uint32_t count)
 {

@@ -32,7 +32,8 @@ struct fde {
 	bool signal;
 };
 
-/* A cursor over [at, end) of the segment of `c`; bad when that is not inside. */
+/* Returns a cursor over [at, end) in the segment of `c`; it is bad if the range is not inside
+ * the segment. */
 static struct cursor part(const struct cursor *c, uint64_t at, uint64_t end)
 {
 	bool ok = at >= c->low && end <= c->high && at <= end;
@@ -74,7 +75,7 @@ static void skip(struct cursor *c, uint64_t n)
 		c->at += n;
 }
 
-/* A pointer in one of the DW_EH_PE_ encodings. */
+/* Reads a pointer in one of the DW_EH_PE_ encodings. */
 static uint64_t pointer(struct cursor *c, uint8_t encoding, uint64_t datarel)
 {
 	if (encoding == DW_OMIT)
@@ -141,13 +142,13 @@ static void expression_column(struct state *s, uint64_t reg, struct cursor *c, b
 	}
 }
 
-/* A factored offset; what overflows is nonsense anyway, and wraps. */
+/* Returns a factored offset; one that overflows is invalid anyway, and wraps. */
 static int64_t scaled(uint64_t n, int64_t align)
 {
 	return (int64_t)(n * (uint64_t)align);
 }
 
-/* The instructions that touch a register's column or the CFA; false = not one of these. */
+/* Runs an instruction that changes a register's column or the CFA; false = another instruction. */
 static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 			       const struct state *initial, int64_t data_align)
 {
@@ -199,7 +200,7 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 	return false;
 }
 
-/* The rarer instructions. False = something that we do not follow. */
+/* Runs a rarer instruction. False = an unsupported one. */
 static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struct fde *f,
 		     uint64_t *loc, const struct state *initial)
 {
@@ -216,8 +217,8 @@ static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struc
 	return true;
 }
 
-/* Runs instructions up to the row of `pc`. False = something that we do not follow. The function of
- * an address may have hundreds before it, nearly all of them of one or two bytes. */
+/* Runs instructions up to the row of `pc`. False = an unsupported instruction. Optimized for
+ * functions with hundreds of instructions before `pc`, nearly all of one or two bytes. */
 static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state *s,
 		const struct state *initial)
 {
@@ -229,7 +230,7 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 		return false;
 	while (p < end && loc <= pc) {
 		unsigned op = *p++, low = op & 63;
-		bool small = p < end && *p < 128; /* a number of one byte follows, if any */
+		bool small = p < end && *p < 128; /* an operand that follows has one byte */
 		if (op >> 6 == 1) {
 			loc += low * f->code_align;
 		} else if (op >> 6 == 2 && small) {
@@ -275,8 +276,8 @@ static uint64_t search(const struct mg_frames_entry *v, uint64_t count, uint64_t
 	return base + (uint64_t)(int64_t)v[low].fde;
 }
 
-/* The FDE whose start is the last one at or below `pc`, by the sorted table; 0 = none. Sets c->bad
- * when there is no such table. */
+/* Returns the FDE with the last start at or below `pc`, from the sorted table; 0 = none. Sets
+ * c->bad if there is no such table. */
 static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
 {
 	uint8_t version = (uint8_t)bytes(c, 1), frame_enc = (uint8_t)bytes(c, 1);
@@ -291,7 +292,7 @@ static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
 	return search((const void *)c->at, count, hdr, pc);
 }
 
-/* A length-prefixed entry at `at`: a cursor over what follows the length. */
+/* Returns a cursor over the content, behind the length, of the length-prefixed entry at `at`. */
 static struct cursor entry(const struct cursor *segment, uint64_t at)
 {
 	struct cursor c = part(segment, at, segment->high);
@@ -305,8 +306,7 @@ static struct cursor entry(const struct cursor *segment, uint64_t at)
 	return c;
 }
 
-/* Reads the CIE at `at`: alignments, encoding, its instructions. Returns whether FDEs have
- * augmentation data. */
+/* Reads a CIE: alignments, encoding, instructions. Returns whether FDEs have augmentation data. */
 static bool read_cie(struct cursor c, struct fde *f, bool *bad)
 {
 	bytes(&c, 4);
@@ -333,7 +333,7 @@ static bool read_cie(struct cursor c, struct fde *f, bool *bad)
 		} else if (*a == 'S') {
 			f->signal = true;
 		} else {
-			break; /* the length says where the rest ends */
+			break; /* the rest is skipped by its length */
 		}
 	}
 	*bad = c.bad || ra != MG_DW_RA || data_end < c.at || data_end > c.end;
@@ -366,7 +366,7 @@ static bool read_fde(const struct cursor *segment, uint64_t at, struct fde *f)
 
 /* ---- the rule -------------------------------------------------------------------------------- */
 
-/* The expression "bp + n", then `rest` more bytes of which the first must be `op`. */
+/* Tells whether the expression is "bp + n", with `deref` dereferenced, and stores n in *offset. */
 static bool bp_relative(const struct cursor *segment, uint64_t at, uint64_t end, int deref,
 			int64_t *offset)
 {
@@ -413,7 +413,7 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
 }
 
-/* The rule, and in *s the whole row of it, where there is one. */
+/* Returns the rule, and fills *s with its whole row, if there is one. */
 static uint64_t find_row(const struct mg_unwind_info *info, uint64_t ip, struct state *s)
 {
 	bool exact = ip & MG_EXACT_IP;
@@ -444,7 +444,7 @@ static uint64_t find_row(const struct mg_unwind_info *info, uint64_t ip, struct 
 	if (artificial)
 		return none;
 	uint64_t start = f.start;
-	f.start = 0; /* the CIE's instructions hold everywhere */
+	f.start = 0; /* the CIE's instructions apply to every address */
 	if (!run(f.cie_code, ~UINT64_C(0), &f, s, s))
 		return MG_RULE_COMPLEX;
 	f.start = start;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Forked children: each begins a recording of its own, in a slot of the image's memory.
+ * Handles forked children: each begins a recording of its own, in a slot of the image's memory.
  *
- * The gate is on a page that the kernel wipes in a child, however it was made, so a child's first
- * event comes here. All memory but the session is the child's own copy of its parent's.
+ * The gate is on a page that the kernel zeroes in a child, however it was made, so a child's first
+ * event comes here. All memory except the session is the child's own copy of its parent's.
  *
- *  F1 Nothing is written to the parent's session: a child that is still inside a hook of its parent
- *     (it was forked by a signal handler) has its writer cut off from it, and only passes through
- *     until that hook is left.
+ *  F1 Nothing is written to the parent's session: if a child is still inside a hook of its parent
+ *     (it was forked by a signal handler), its writer is disconnected from the session, and its
+ *     events only pass through until that hook is left.
  *
- *  F2 One thread adopts, the others wait for it. It takes a slot, lays the modules down as they
- *     were at the fork, and begins a generation: writers of an earlier one are void. Only the
- *     thread that forked can have such a writer as its own; where another one adopts, ring 0 is
- *     given a writer that was never used, so that no writer is used by two threads.
+ *  F2 One thread adopts the process, the others wait for it. It takes a slot, copies the list of
+ *     modules as it was at the fork, and begins a generation: writers of an earlier one are void.
+ *     Only the thread that forked can own such a writer; if another thread adopts, ring 0 gets a
+ *     writer that was never used, so that no writer is used by two threads.
  *
- *  F3 No system call but futex; gettid where the child was made by a raw system call, because the C
- *     library does not know its number then; getpid where the thread that adopts may not be the one
- *     that forked; mmap for F1; mremap for the slot. None of them under a seccomp filter.
+ *  F3 System calls are futex only; gettid if the child was made by a raw system call, because then
+ *     the C library does not know its tid; getpid if the adopting thread may not be the one that
+ *     forked; mmap for F1; mremap for the slot. None of them under a seccomp filter.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -24,13 +24,14 @@
 
 #define CLAIM_PASSES 32u
 #define NAP_NS 2000000
-#define GONE_S 2u             /* without a heartbeat: nobody makes slots */
-#define OLD_WRITER UINT64_MAX /* busy with what is over */
+/* seconds without a heartbeat after which nothing makes slots ready */
+#define GONE_S 2u
+#define OLD_WRITER UINT64_MAX /* `busy` of a writer of an earlier generation */
 #ifndef MG_IMAGE
-#define TRIES 50 /* of NAP_NS each, for a slot or for the thread that looks for one */
+#define TRIES 50 /* waits of NAP_NS each, for a slot or for the thread that takes one */
 #define MG_SHUT mg_shut
 #else
-#define TRIES 1 /* an attached process's children do not wait for us either */
+#define TRIES 1 /* children of an attached process do not wait here */
 #endif
 
 /* ---- F1 -------------------------------------------------------------------------------------- */
@@ -40,7 +41,7 @@ static void cut_off(struct mg_writer *t)
 	for (; t && t->ring != &mg.void_ring; t = t->nested) {
 		uint64_t bytes = mg_window_bytes(t->ring);
 		t->ring = &mg.void_ring;
-		/* The hook may hold the address of the record that it was about to write. */
+		/* The interrupted hook may still write to the address of its record. */
 		if (t->busy && !mg_filtered())
 			mg_syscall(SYS_mmap, (uint64_t)t->window, bytes, PROT_READ | PROT_WRITE,
 				   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -48,11 +49,11 @@ static void cut_off(struct mg_writer *t)
 	}
 }
 
-/* Is this thread inside a hook that its parent began? */
+/* Tells whether this thread is inside a hook that began in its parent process. */
 static bool inside(const uint64_t *frame)
 {
 	struct mg_writer *t = mg_own_writer();
-	if (*MG_SELF & 1 && *MG_SELF < 2 * CLAIM_PASSES) { /* perhaps it was taking a ring */
+	if (*MG_SELF & 1 && *MG_SELF < 2 * CLAIM_PASSES) { /* it may have been taking a ring */
 		*MG_SELF += 2;
 		return true;
 	}
@@ -86,7 +87,8 @@ static void want_slots(void)
 static struct mg_fork_slot *wait_for_slot(void)
 {
 	struct mg_fork_slot *d = take_slot();
-	/* The parent may be over, or the image: ms-record looks at neither any more then. */
+	/* The parent process or the image may have ended; then ms-record reads neither session
+	 * any more. */
 	bool gone =
 		mg_heartbeat_timeout(mg.head, GONE_S) && mg_heartbeat_timeout(mg.session, GONE_S);
 	for (int i = 0; !d && mg.slot_count && !gone && i < TRIES; i++) {
@@ -100,7 +102,8 @@ static struct mg_fork_slot *wait_for_slot(void)
 	return d ? d : take_slot();
 }
 
-/* This thread's number. The C library keeps it, and corrects it in a child that it made itself. */
+/* Returns this thread's tid. The C library stores it, and corrects it only in a child that it
+ * made itself. */
 static uint32_t own_tid(void)
 {
 	const struct mg_writer *t = mg_own_writer();
@@ -117,8 +120,8 @@ static uint32_t own_tid(void)
 	return real;
 }
 
-/* Returns the process's number: the tid of the thread that forked. If getpid may not be called, the
- * tid of any thread, which leads ms-record there. */
+/* Returns the process's pid, which is the tid of the thread that forked. If getpid may not be
+ * called, returns the tid of any thread, from which ms-record finds the process. */
 static uint32_t own_pid(void)
 {
 	uint32_t tid = own_tid();
@@ -127,11 +130,11 @@ static uint32_t own_pid(void)
 	return (uint32_t)mg_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
-/* Which writers may be used. */
+/* Begins a generation of writers: determines which writers it may use. */
 static void begin_generation(uint32_t rings)
 {
 	uint32_t used = mg.writers_used, base = 0;
-	if (!*MG_SELF) { /* another thread may have forked, and still have its writer */
+	if (!*MG_SELF) { /* another thread may have forked, and may still have its writer */
 		base = used;
 		for (uint32_t i = 0; i < used; i++) {
 			struct mg_writer *t = mg_grown(mg.writers, i, mg.writer_bytes);
@@ -148,8 +151,8 @@ static void begin_generation(uint32_t rings)
 		mg.deep_taken[i] = 0;
 }
 
-/* On standby: did it fork before its parent's thread began this recording? Then it has nothing of
- * what that recorded. */
+/* Tells whether, on standby, this child was forked before its parent's thread began this
+ * recording. Then it inherited no recorded blocks. */
 static bool forked_asleep(void)
 {
 	const struct mg_writer *t = mg_own_writer();
@@ -171,9 +174,9 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	s->blind = mg.blind;
 	s->ticks = __atomic_load_n(&mg.session->ticks, __ATOMIC_RELAXED);
 	s->heartbeat = __atomic_load_n(&mg.head->heartbeat, __ATOMIC_RELAXED);
-	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */
+	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused now */
 	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
-	s->roots = mg.session->roots; /* it has a copy of them */
+	s->roots = mg.session->roots; /* the child has a copy of the parent's roots */
 	mg_user_begin(s);
 	s->reentry_lost = mg.missed;
 	begin_generation(s->ring_max);
@@ -189,8 +192,8 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Counts events of threads that did not wait long enough for the one that adopts, and were not
- * counted by begin. */
+/* Counts the events of threads that did not wait long enough for the adopting thread, and that
+ * begin() has not counted. */
 static void count_missed(void)
 {
 	uint64_t missed = __atomic_exchange_n(&mg.missed, 0, __ATOMIC_SEQ_CST);
@@ -215,7 +218,8 @@ static bool adopt(struct mg_gate *g)
 	return true;
 }
 
-/* Another thread adopts. A signal handler that interrupts it is not waited for. */
+/* Waits until another thread has adopted this process; a signal handler that interrupts that
+ * thread does not wait. */
 static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 {
 	for (int i = 0;; i++) {
@@ -257,8 +261,8 @@ bool MG_SHUT(const uint64_t *frame)
 
 uint64_t mg_fork_begin(const uint64_t *frame)
 {
-	/* A child that has recorded nothing: its own child is its parent's, as of the first fork.
-	 */
+	/* Treats a process forked by a child that has not recorded anything yet as forked by the
+	 * child's own parent. */
 	if (!mg.slot_count || !__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return 0;
 	uint64_t stamp = mg_on_fork(frame);
@@ -276,7 +280,7 @@ void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child)
 	}
 	if (!mg.slot_count || __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return;
-	if (stamp) /* another thread's may have come between */
+	if (stamp) /* another thread's fork may have changed it */
 		mg.fork_stamp = stamp;
 	inside(frame);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Address space that is taken as threads come: windows of rings, writers, slots of forked children,
- * rooms for deep stacks. What the program may have is limited at any time, by itself (RLIMIT_AS).
+ * Maps address space as threads come: windows of rings, writers, slots of forked children, rooms
+ * for deep stacks. The program may limit its address space at any time (RLIMIT_AS).
  *
- *  G1 No descriptor is needed: mremap of a shared mapping with an old length of 0 makes another one
- *     of the same file, from the same place on and as long as wanted. The front of it, up to the
- *     wanted place, is given back; below a limit in steps, each from the last page of the one
- *     before, because no more may be mapped at any time than is wanted.
+ *  G1 No descriptor is needed: mremap of a shared mapping with an old length of 0 makes another
+ *     mapping of the same file, from the same offset on and of any length. Its front, up to the
+ *     wanted offset, is unmapped. Under a limit this is done in steps, each from the last page of
+ *     the one before, so that never more is mapped than is wanted.
  *
- *  G2 Chunk c > 0 holds as many elements as all before it. Whoever needs one maps it; of several
- *     threads at once one wins, by compare-and-swap, and the others give back what they mapped.
+ *  G2 Chunk c > 0 holds as many elements as all before it. A thread that needs a chunk maps it; if
+ *     several do at once, one wins, by compare-and-swap, and the others unmap theirs.
  *
- *  G3 Under a seccomp filter nothing is mapped, and under a limit nothing that is more than a
- *     sixteenth of it, but for what every thread needs: then that chunk's rings cannot be used.
+ *  G3 Under a seccomp filter nothing is mapped, and under a limit nothing larger than a sixteenth
+ *     of it, except what every thread needs; then the rings of that chunk cannot be used.
  *
  *  G4 A program that locks all that it maps (mlockall with MCL_FUTURE) does not lock this: private
- *     memory begins as a page that was mapped before, and is moved and extended; both ways keep
- *     what the page or the shared mapping is, which is not locked (apart.c).
+ *     memory begins as a page that was mapped before, and is moved and extended. The result keeps
+ *     the properties of that page, or of the shared mapping, which is not locked (apart.c).
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,7 +23,7 @@
 
 #include "core.h"
 
-#define AHEAD 1024u /* rings, before a filter */
+#define AHEAD 1024u /* rings mapped before a seccomp filter is installed */
 #define STEP (1u << 20)
 #define SEEDS 32u
 
@@ -34,7 +34,7 @@ uint64_t mg_grow_budget(void)
 	return limit[0] == UINT64_MAX ? UINT64_MAX : limit[0] / 16;
 }
 
-/* Nothing there is the program's. */
+/* Notes in the session that the range holds nothing of the program's. */
 static void own(unsigned char *start, size_t bytes)
 {
 	uint32_t i = __atomic_fetch_add(&mg.session->own_count, 1, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ void mg_note_ours(const void *start, uint64_t bytes)
 	mg.held[i][1] = (uint64_t)start + bytes;
 }
 
-/* Another thread was faster. */
+/* Unmaps a chunk that another thread has mapped first. */
 static void give_back(const unsigned char *start, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < MG_HELD_MAX; i++)
@@ -114,7 +114,8 @@ static long map_private(uint64_t bytes)
 	return r < 0 ? map_new(bytes) : r;
 }
 
-/* Private memory, or what lies `skip` behind `shared`. */
+/* Maps private memory, or, if `shared` is given, the part of its file that begins `skip` bytes
+ * behind it. */
 static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
 	long r;
@@ -193,7 +194,8 @@ unsigned char *mg_grow_slot(uint32_t i)
 
 void mg_grow_ahead(bool here)
 {
-	bool limited = mg_grow_budget() != UINT64_MAX; /* the rest is the program's */
+	/* leave the rest of the limit to the program */
+	bool limited = mg_grow_budget() != UINT64_MAX;
 	uint32_t ahead = limited ? 2 * MG_CHUNK_FIRST : AHEAD;
 	for (uint32_t i = 0; here && i < ahead && i < mg.session->ring_max; i += MG_CHUNK_FIRST) {
 		mg_grow(mg.windows, i, mg.session->window_bytes);

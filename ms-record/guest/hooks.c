@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a hook does once the real function has been called: take the stack, take the stamp, write
- * the record.
+ * Implements the hooks: once the real function has been called, take the stack and the stamp, and
+ * write the record.
  */
 #include "record.h"
 
@@ -14,7 +14,8 @@ __attribute__((noinline)) void mg_pass(struct mg_writer *t, const void *block)
 	mg_leave(t);
 }
 
-/* A realloc: the old block goes, the new one is counted only. */
+/* Handles a realloc while paused: records the free of the old block, and only counts the new
+ * one. */
 static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t before,
 						   const void *old, const void *block,
 						   uint64_t size)
@@ -33,7 +34,8 @@ static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t
 		mg_leave(t);
 }
 
-/* At the mark that was asked for, recording begins: what follows on this thread is recorded. */
+/* Starts recording if this is the mark that --start-after names; later events of this thread are
+ * recorded. */
 static void begin_at(const char *name)
 {
 	struct mg_session *s = mg.session;
@@ -47,9 +49,9 @@ static void begin_at(const char *name)
 		mg_settle(s);
 }
 
-/* ---- the gate is not wide open: shut, or sampling -------------------------------------------- */
+/* ---- the gate is shut, or sampling ----------------------------------------------------------- */
 
-/* Tells whether an allocation is not to be recorded; one that is only counted, is. */
+/* Tells whether an allocation is to be skipped. One that is only counted is skipped too. */
 static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
 						 uint64_t size)
 {
@@ -65,7 +67,8 @@ static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *fr
 	return true;
 }
 
-/* Tells whether a free is not to be recorded; else what flags it has, while sampling. */
+/* Tells whether a free is to be skipped; if not, sets *flags to its record's flags while
+ * sampling. */
 static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
 						uint32_t *flags)
 {
@@ -80,8 +83,8 @@ static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *fra
 	return known == MG_SAMPLED_NO;
 }
 
-/* While sampling, is there nothing of a realloc's old block to be recorded with the new one? Where
- * it is not sure, the free goes ahead by itself. */
+/* Tells whether, while sampling, a realloc's record need not include the old block. If it is
+ * unsure that the old block was sampled, records its free separately. */
 static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *frame,
 						   const void *old)
 {
@@ -96,7 +99,8 @@ static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *
 	return flags != 0;
 }
 
-/* A realloc that has no old block to be recorded: the new one is an allocation like others. */
+/* Ends a realloc whose old block is not recorded: treats the new block as an ordinary
+ * allocation. */
 static __attribute__((noinline)) void end_unknown(const uint64_t *frame, const void *block,
 						  uint64_t size)
 {
@@ -108,8 +112,8 @@ static __attribute__((noinline)) void end_unknown(const uint64_t *frame, const v
 		mg_on_failed(frame, size);
 }
 
-/* Returns the record of a realloc of a sampled block: only a free if the new block is not sampled.
- * A realloc that failed keeps the old block sampled. */
+/* Returns the record of a realloc of a sampled block: only a free if the new block is not
+ * sampled. If the realloc failed, keeps the old block noted as sampled. */
 static __attribute__((noinline)) struct mg_record
 end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release, const void *old)
 {
@@ -120,7 +124,7 @@ end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release,
 
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
-/* Writes a record with the block's usable size behind its other words; `words` counts it. */
+/* Writes a record with the block's usable size behind its other words; `words` includes it. */
 static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_record r,
 						 struct mg_stack s, uint64_t stamp)
 {
@@ -130,14 +134,14 @@ static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_
 	mg_put(t, r, s, stamp);
 }
 
-/* Names the bodies of an allocation, each compiled for itself (on_alloc). */
+/* Names the variants of on_alloc, each of which is compiled separately. */
 enum mode {
-	PLAIN,  /* everything is recorded */
-	PYTHON, /* so it is, and an interpreter's frames are read */
-	FOREIGN, /* the block is of another allocator than malloc's, which is not asked for its size */
+	PLAIN,   /* everything is recorded */
+	PYTHON,  /* everything is recorded, with an interpreter's frames */
+	FOREIGN, /* the block is not of malloc's allocator, which cannot report its usable size */
 };
 
-/* Records an allocation in full; the writer is entered. */
+/* Records an allocation with a full record; the writer has been entered. */
 static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, const uint64_t *frame,
 							const void *block, uint64_t size,
 							bool foreign)
@@ -155,8 +159,9 @@ static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, con
 	mg_leave(t);
 }
 
-/* Handles an allocation when the gate is not wide open, it is paused, or the thread's writer is not
- * ready: it passes, is backing of a custom heap, or is recorded in full. */
+/* Handles an allocation in the rare cases: the gate is not MG_GATE_ALL, recording is paused, or
+ * the thread's writer is not ready. Counts it only, records it as a custom heap's backing, or
+ * writes a full record. */
 static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const void *block,
 						    uint64_t size, bool foreign)
 {
@@ -172,7 +177,7 @@ static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const
 		record_alloc_full(t, frame, block, size, foreign);
 }
 
-/* Records an allocation in short form, if it fits: the body for each constant mode. */
+/* Records an allocation with a short record if it fits. `mode` is constant in each caller. */
 MG_INLINE void on_alloc(enum mode mode, const uint64_t *frame, const void *block, uint64_t size)
 {
 	struct mg_writer *t = mg_enter_plain(frame);
@@ -192,7 +197,7 @@ MG_INLINE void on_alloc(enum mode mode, const uint64_t *frame, const void *block
 		if (mode == PYTHON)
 			mg_python_merge(t, ALLOC_SHORT_WORDS, &s, &stamp);
 		mg_put_alloc(t, s, (uint64_t)block, size, stamp);
-	} else { /* it has to be sent by another way */
+	} else { /* the stack has to be sent as a copy */
 		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
 	}
 	t->last_block = (uint64_t)block;
@@ -211,7 +216,7 @@ static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, con
 	on_alloc(PYTHON, frame, block, size);
 }
 
-/* An allocation whose stack ms-record does not know yet, or never will. */
+/* Records an allocation whose whole stack ms-record does not have yet, or cannot have. */
 static __attribute__((noinline)) void record_whole(struct mg_writer *t, struct mg_whole *m,
 						   const uint64_t *frame, const void *block,
 						   uint64_t size)
@@ -227,12 +232,12 @@ static __attribute__((noinline)) void record_whole(struct mg_writer *t, struct m
 		s.keep = (uint32_t)(m - mg_memory_of(t)->wholes);
 	}
 	mg_put(t, r, s, stamp);
-	m->sent = stands && t->frames; /* or it was dropped */
+	m->sent = stands && t->frames; /* false if the record was dropped */
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
 }
 
-/* An allocation while sampling that is to be recorded. */
+/* Records an allocation that was chosen by sampling. */
 static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const void *block,
 						   uint64_t size)
 {
@@ -267,7 +272,7 @@ static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const 
 	mg_leave(t);
 }
 
-/* Nothing here but calls at the end, so that one that is not recorded saves no register. */
+/* Consists of tail calls only, so that an allocation that is not recorded saves no register. */
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
 	uint32_t on = mg_gate_now();
@@ -306,7 +311,7 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 		mg_record(t, frame, r);
 }
 
-/* A free that is to be recorded, in full. */
+/* Records a free with a full record. */
 static __attribute__((noinline)) void record_free_full(const uint64_t *frame, const void *block,
 						       uint32_t unsure)
 {
@@ -328,7 +333,8 @@ static __attribute__((noinline)) void record_free_full(const uint64_t *frame, co
 	mg_leave(t);
 }
 
-/* A free that is not all plain: the gate is not wide open, it is paused, or frees have stacks. */
+/* Handles a free in the rare cases: the gate is not MG_GATE_ALL, recording is paused, or frees
+ * have stacks. */
 static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const void *block)
 {
 	uint32_t on = mg_gate_now(), unsure = 0;
@@ -336,7 +342,7 @@ static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const 
 		record_free_full(frame, block, unsure);
 }
 
-/* Records a free in short form, if the thread's writer is ready; false = it is not. */
+/* Records a free with a short record if the thread's writer is ready; false = it is not. */
 MG_INLINE bool record_free(const uint64_t *frame, const void *block, bool sampled)
 {
 	struct mg_writer *t = mg_enter_plain(frame);
@@ -356,7 +362,7 @@ static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const
 		on_free_rare(frame, block);
 }
 
-/* While sampling, of a block that may have been sampled. */
+/* Records a free, while sampling, of a block that may have been sampled. */
 static __attribute__((noinline)) void on_free_due(const uint64_t *frame, const void *block)
 {
 	enum mg_sampled known = mg_sample_free((uint64_t)block);
@@ -380,7 +386,8 @@ void mg_on_free(const uint64_t *frame, const void *block)
 		on_free_due(frame, block);
 }
 
-/* Inside a hooked function: the old block goes by itself, the new one is like others. */
+/* Records a realloc inside a hooked function as a free of the old block and an ordinary
+ * allocation. */
 static __attribute__((noinline)) void realloc_inside(struct mg_writer *t, const uint64_t *frame,
 						     uint64_t before, const void *old,
 						     const void *block, uint64_t size)
@@ -466,7 +473,7 @@ bool mg_nesting_end(const void *block)
 	return block && t->last_block == (uint64_t)block;
 }
 
-/* Limits the size that ms_alloc was given, which may be any number, to what a record can hold. */
+/* Limits the size passed to ms_alloc, which may be any number, to what fits into a record. */
 uint64_t mg_user_size(uint64_t size)
 {
 	const uint64_t most = UINT64_C(1) << 62;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * A module was opened: ms-record hooks what --hook names in it, and allocators, before anybody
- * executes it.
+ * Handles a module that was just opened: ms-record hooks in it the functions that --hook names, and
+ * allocators, before any thread executes it.
  *
  * The dynamic linker calls an empty function, for debuggers, when new modules are mapped and not
- * yet relocated. Nobody but this thread can come to their code then, so entries can be replaced
- * without any thread being stopped. The linker's lock is held: this is one thread at a time.
+ * yet relocated. No other thread can execute their code then, so entries can be replaced without
+ * stopping any thread. The linker's lock is held: only one thread at a time runs this.
  *
- *  L1 It waits ASKED_MS for ms-record to take it up, TAKEN_MS for it to be done; not at all when
- *     its heartbeat has stopped, or nobody records. A recorder that comes later than that writes
- *     nothing.
- *  L2 A page near the module is mapped by us: the linker made the same system call just now. Not
- *     where a filter was installed since the start, and in the image only when ms-record, which sees
- *     that there is none, asks for it; else ms-record does it, if it may trace the process.
+ *  L1 The thread waits ASKED_MS for ms-record to begin, and TAKEN_MS for it to finish; not at all
+ *     if its heartbeat has stopped, or nothing is recorded. If ms-record is later than that, it
+ *     patches nothing.
+ *  L2 The guest itself maps the page near the module: the linker made the same system call just
+ *     now. Not if a filter was installed since the start, and in the image only if ms-record, which
+ *     sees that there is no filter, asks for it; else ms-record does it, if it may trace the
+ *     process.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -32,7 +33,7 @@ uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
 	return r < 0 && r > -4096 ? 0 : (uint64_t)r;
 }
 
-/* A kernel that does not know the flag maps elsewhere. */
+/* A kernel without MAP_FIXED_NOREPLACE may map elsewhere. */
 uint64_t mg_map_near(uint64_t at)
 {
 	uint64_t got =
@@ -49,7 +50,7 @@ bool mg_nobody_records(const struct mg_session *s)
 	       mg_heartbeat_timeout(s, 1);
 }
 
-/* False: ms-record is just about to go on. */
+/* Stops waiting for ms-record; false = the state has just changed. */
 static bool give_up(struct mg_session *s, uint32_t state)
 {
 	uint32_t to = state == MG_LATE_ASKED ? MG_LATE_NONE : MG_LATE_GONE;

@@ -81,7 +81,7 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 	    : no_memory              ? mg_grown(chunks, i, mg_python_bytes())
 				     : mg_grow(chunks, i, mg_python_bytes());
 	if (!p) {
-		no_memory = true; /* not to be asked for at each event */
+		no_memory = true; /* do not try to map it at each event */
 		return NULL;
 	}
 	p->n = p->loops = p->scanned = p->range = 0;
@@ -130,7 +130,7 @@ bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 		return true;
 	if (!mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start)
 		return false;
-	while (r.end - at < bytes) { /* it may have grown since it was listed */
+	while (r.end - at < bytes) { /* the mapping may have grown since it was listed */
 		if (!mg_find_stack(r.end + 8, &more) || more.start > r.end || more.end <= r.end)
 			return false;
 		r.end = more.end;
@@ -142,8 +142,8 @@ bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-/* Tells whether a frame has come to its first instruction that can be traced; before that the
- * interpreter leaves it out, too. */
+/* Tells whether a frame has reached its first traceable instruction; before that, the
+ * interpreter hides the frame too. */
 static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 {
 	if (!mg_py.owner)
@@ -154,9 +154,10 @@ static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 		       : into >> 63 == 0;
 }
 
-/* Was the loop of that _PyCFrame begun with this frame? Of a generator that waits for another one,
- * throw() puts the frame into the chain of the loop that calls it, still marked by the loop that it
- * ran in; but the frame before it is not the one that the next loop further out runs. */
+/* Tells whether the loop of that _PyCFrame was entered with this frame. If a generator waits for
+ * another one, throw() puts the generator's frame into the chain of the calling loop, while the
+ * frame is still marked as an entered one; but then the frame before it is not the one that the
+ * next loop further out runs. */
 MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 {
 	if (!mg_py.owner)
@@ -166,16 +167,17 @@ MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 		f->previous == word(word(cframe + mg_py.outer) + mg_py.current));
 }
 
-/* From 3.12 on each loop has a frame of its own on the stack of C, which is no function's: the one
- * behind that which it was begun with. */
+/* Tells whether a frame is a loop's own. From 3.12 on each loop has such a frame on the C stack,
+ * of no function: it is behind the frame with which the loop was entered. */
 MG_INLINE bool is_loops_own(uint64_t at)
 {
 	return !mg_py.entry && mg_py.owner && byte(at + mg_py.owner) == OWNED_BY_C;
 }
 
-/* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? What was
- * read of a frame then may be read again as far as it is in the chain still (P2). The last one's
- * `previous` says that it is the entered one, too: that is the head of the loop further out. */
+/* Tells whether frames [k, end) of the previous stack are the chain from frame `at` to the
+ * entered one. A frame read then may be read again as long as it is still in the chain (P2). The
+ * last frame's `previous` also proves that it is the entered one: it is the head of the next
+ * loop further out. */
 MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k, uint32_t end)
 {
 	const struct frame *first = &p->frames[k], *f = &p->frames[end];
@@ -189,7 +191,7 @@ MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k,
 			return false;
 		if (word(f->code + name) ^ word(f->code + lines) ^ f->what)
 			return false;
-		/* One between them was left out: it is there as long as this one is. */
+		/* A frame between them was left out; it exists as long as this one. */
 		if (f > first && f->previous != f[-1].at &&
 		    word(f->previous + previous) != f[-1].at)
 			return false;
@@ -201,7 +203,7 @@ int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, u
 			 uint32_t k, uint32_t *end)
 {
 	uint32_t j = *end;
-	while (j > k && p->frames[j - 1].at != at) /* some may have returned */
+	while (j > k && p->frames[j - 1].at != at) /* inner frames may have returned */
 		j--;
 	if (j == k)
 		j = *end;
@@ -240,15 +242,14 @@ int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, u
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
-/* Drops the Python frames of the previous stack that were run by frame `i` of C or one inside
- * it. */
+/* Drops the previous stack's Python frames that are run by C frame `i` or one inside it. */
 static void drop_frames(struct mg_python_stack *p, uint32_t i)
 {
 	while (p->n && p->frames[p->n - 1].loop >= i)
 		p->n--;
 }
 
-/* Finds which frames of C run Python ones. False = P1. */
+/* Finds the C frames that run Python frames. False: P1 does not hold. */
 static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 {
 	while (p->loops && p->loop[p->loops - 1] >= t->keep)
@@ -280,15 +281,15 @@ struct from {
 	bool changed;
 };
 
-/* Tells whether two frames that were in the chain of the same loop are equal. */
+/* Tells whether two frames of the same loop's chain are equal. */
 static bool is_same_frame(const struct frame *f, const struct frame *g)
 {
 	return f->at == g->at && f->code == g->code && f->instruction == g->instruction &&
 	       f->previous == g->previous && (f->at == NOT_READ || what_of(f->code) == f->what);
 }
 
-/* Takes the frames just found as those of loop `i` from frame `at` on, up to which they are those of
- * the previous stack, which has more of it up to `end`. */
+/* Stores the `n` frames just found as those of loop `i`, whose frames before `at` are unchanged
+ * from the previous stack, in which its frames end at `end`. */
 static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint32_t end, uint32_t n,
 		       uint32_t keep, struct from *from)
 {
@@ -308,7 +309,7 @@ static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint3
 	return true;
 }
 
-/* In the place of a chain. */
+/* Puts one NOT_READ frame in the place of a chain. Returns the number of frames. */
 static int32_t give_up(struct mg_python_stack *p, uint32_t loop)
 {
 	count_unread();
@@ -316,7 +317,8 @@ static int32_t give_up(struct mg_python_stack *p, uint32_t loop)
 	return 1;
 }
 
-/* The chain of loop `i`, as mg_python_follow() has it, of which the previous stack has frames [k, *end). */
+/* Reads the chain of loop `i` as mg_python_follow() does; the previous stack's frames [k, *end)
+ * are of this loop. */
 static int32_t read_chain(struct mg_python_stack *p, uint32_t i, uint32_t k, uint32_t *end)
 {
 	const uint64_t *head = p->head[i] ? &p->head[i] : p->current;
@@ -332,7 +334,7 @@ static int32_t read_chain(struct mg_python_stack *p, uint32_t i, uint32_t k, uin
 	return n;
 }
 
-/* All chains. False = there are too many frames. */
+/* Reads the chains of all loops. False = too many frames. */
 static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
 	*from = (struct from){t->keep, p->n, false};
@@ -351,7 +353,7 @@ static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, st
 	return true;
 }
 
-/* Both together, from there on. Their number, or -1. */
+/* Merges C and Python frames from *from on into p->out. Returns their number, or -1. */
 static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, const struct from *from)
 {
 	uint32_t n = 0, k = from->python, i = from->c;
@@ -370,7 +372,8 @@ static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, cons
 	return (int32_t)n;
 }
 
-/* No chain is read of any loop. What the previous stack has in common stays if it is so, too. */
+/* Puts one NOT_READ frame in the place of each loop's chain. Keeps the part in which the
+ * previous stack has the same. */
 static void take_none(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
 	uint32_t n = 0, kept = 0;
@@ -389,7 +392,7 @@ static void take_none(const struct mg_writer *t, struct mg_python_stack *p, stru
 	p->n = p->loops;
 }
 
-/* Frames of C alone, all of them. */
+/* Sends the C frames alone, all anew. */
 static void send_plain(struct mg_writer *t, struct mg_python_stack *p, struct mg_stack *s)
 {
 	p->n = p->scanned = p->loops = 0;
@@ -416,7 +419,7 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 		return;
 	int32_t n = -1;
 	if (good && mg_python_learn(t, p) && take_chains(t, p, &from)) {
-		if (!from.changed) { /* what is new is all of C, and stands in its place */
+		if (!from.changed) { /* only C frames are new, and they are in the record already */
 			s->keep = t->keep + p->n;
 			return;
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the readers of Python's frames share: chains (python.c) and code objects (python_code.c).
+ * Declares what the files that read Python's frames share: chains (python.c), code objects
+ * (python_code.c).
  */
 #pragma once
 
@@ -10,22 +11,24 @@
 #define OUT_MOST 6144u
 #define RANGES 4u
 #define CODE_BYTES 200u
-#define NOT_READ 3u /* at no address that a frame could have */
+#define NOT_READ 3u /* an address at which no frame can be */
 #define OWNED_BY_C 3u
-#define CURRENT_MOST 2u /* states of one thread: of the main interpreter and of a further one */
+#define CURRENT_MOST 2u /* most states of one thread: of the main interpreter and another one */
 #define PARTS 3u
-#define STR_WORDS 2u /* of a name and of a file */
+#define STR_WORDS 2u /* words compared of a name and of a file */
 
 struct frame {
-	uint64_t at; /* NOT_READ: it stands for a chain that could not be read */
+	uint64_t at; /* address; NOT_READ: stands for a chain that could not be read */
 	uint64_t code, instruction, previous;
-	uint64_t what; /* once it is sent: what its code holds, for another may come to lie there */
-	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
+	/* once sent: what_of() its code, because another code object may reuse the address */
+	uint64_t what;
+	uint32_t loop; /* the C frame that runs it, as an index of `ip` */
 };
 
-/* One that ms-record knows, and what tells another one that comes to lie there. */
+/* Describes a code object that ms-record knows, with what tells apart another one that reuses
+ * its address. */
 struct code {
-	uint64_t address, event; /* event: in which it was used last */
+	uint64_t address, event; /* event: number of the event that used it last */
 	uint64_t size, line;
 	uint64_t object[PARTS], length[PARTS];
 	struct mg_slot words[2 * STR_WORDS];
@@ -34,28 +37,31 @@ struct code {
 
 struct mg_python_stack {
 	uint32_t n;       /* frames of the previous stack, outermost first */
-	uint32_t loops;   /* frames of C that run them, */
-	uint32_t scanned; /* of so many that were looked at */
+	uint32_t loops;   /* C frames that run them */
+	uint32_t scanned; /* number of C frames examined */
 	bool skip, restamp;
-	uint32_t range; /* the one that was looked up last */
+	uint32_t range; /* index in `ranges` of the last one looked up */
 	uint64_t event;
 	uint64_t
-		state; /* of the thread, that runs the innermost loop of this event; 0 = not known */
-	uint64_t beyond; /* the frame at which the chain that was followed last ended */
+		/* address of the thread state that runs the innermost loop of this event; 0 =
+		 * unknown */
+		state;
+	uint64_t beyond; /* frame at which the last chain followed ended */
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
 	uint64_t cfa[LOOPS_MOST];
-	uint32_t first[LOOPS_MOST];     /* of its chain, in `frames` */
-	uint64_t head[LOOPS_MOST];      /* P5: of its chain; NOT_READ, or 0 = one of `current` */
-	uint64_t current[CURRENT_MOST]; /* frames that the thread's states name (from 3.13) */
+	uint32_t first[LOOPS_MOST]; /* index in `frames` of the first frame of its chain */
+	/* P5: head of its chain; NOT_READ, or 0 = one of `current` */
+	uint64_t head[LOOPS_MOST];
+	uint64_t current[CURRENT_MOST]; /* current frames of the thread's states (from 3.13 on) */
 	uint32_t current_count;
 	struct code codes[MG_CODE_SLOTS];
 	struct frame frames[FRAMES_MOST];
-	struct frame found[FRAMES_MOST]; /* a chain, innermost first */
+	struct frame found[FRAMES_MOST]; /* frames of a chain, innermost first */
 	uint64_t out[OUT_MOST];
 };
 
-/* The interpreter, as ms-record told of it. */
+/* Holds the interpreter's description, as received from ms-record. */
 extern struct mg_python mg_py __attribute__((visibility("hidden")));
 
 MG_INLINE uint64_t word(uint64_t at)
@@ -74,10 +80,10 @@ MG_INLINE uint64_t mg_python_frame_bytes(void)
 	return mg_py.instruction + 16u;
 }
 
-/* python.c: looks in ms-record's list of mappings, and notes what it found. */
+/* python.c: looks up `at` in ms-record's list of mappings, and notes the mapping in `ranges`. */
 bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes);
 
-/* Can so many bytes be read? P3 in python.c. */
+/* Tells whether `bytes` bytes at `at` can be read: P3 in python.c. */
 MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
 	const struct mg_range *r = p->ranges;
@@ -87,31 +93,33 @@ MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 	return mg_python_find(p, at, bytes);
 }
 
-/* The code object of a frame that may be read. Two bits say who counts it (3.14). */
+/* Returns the code object of a frame that may be read. The lowest two bits say who counts the
+ * reference (3.14). */
 MG_INLINE uint64_t code_of(uint64_t frame)
 {
 	return word(frame + mg_py.code) & ~UINT64_C(3);
 }
 
-/* Returns a value that tells code objects apart; `code` has to be readable. */
+/* Returns a value that differs between code objects; `code` has to be readable. */
 MG_INLINE uint64_t what_of(uint64_t code)
 {
 	return word(code + mg_py.object[MG_CODE_NAME]) ^ word(code + mg_py.object[MG_CODE_LINES]);
 }
 
-/* python_code.c: what is sent for a frame: its code object's slot and instruction. If need be the code
- * object goes ahead. 0 = it cannot be sent. */
+/* python_code.c: returns the value sent for a frame, made of its code object's slot and its
+ * instruction; sends the code object first if needed. 0 = it cannot be sent. */
 uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f);
 
-/* The chain from frame `at` on into `found`, up to the frame that the loop with that _PyCFrame, or
- * frame of its own, was entered with, or up to where frames [k, *end) of the previous stack go on as
- * they are: *end is behind these, or k. How many; -1 = not to be read. */
+/* Reads the chain from frame `at` on into `found`, up to the frame with which the loop of `own`
+ * (its _PyCFrame, or frame) was entered, or up to where frames [k, *end) of the previous stack
+ * follow unchanged: *end is behind them, or k. Returns the number of frames; -1 = not readable. */
 int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, uint32_t loop,
 			 uint32_t k, uint32_t *end);
 
-/* python_loops.c: how far what is the loop's own lies below its CFA; 0 = not known. */
+/* python_loops.c: distance in bytes from a loop's CFA down to the loop's own _PyCFrame or frame;
+ * 0 = unknown. */
 extern uint64_t mg_python_below __attribute__((visibility("hidden")));
-/* Finds that out. False = not yet. */
+/* Determines mg_python_below. False = not yet possible. */
 bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p);
-/* Heads of all chains. */
+/* Sets the heads of all chains. */
 void mg_python_link(struct mg_python_stack *p);

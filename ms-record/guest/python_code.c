@@ -18,7 +18,7 @@ struct text {
 	uint32_t width;
 };
 
-/* Finds where the text of a str or bytes object is. */
+/* Finds the text of a str or bytes object. */
 static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, struct text *t)
 {
 	if (object & 7 || !can_read(p, object, TEXT_BYTES))
@@ -33,7 +33,7 @@ static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, s
 		t->bytes = (n < MG_CODE_TEXT_MOST / 4 ? n : MG_CODE_TEXT_MOST / 4) * t->width;
 	}
 	if (t->bytes > MG_CODE_LINES_MOST)
-		t->bytes = 0; /* its frames have no line */
+		t->bytes = 0; /* too long: frames of this code get no line numbers */
 	return !t->bytes || can_read(p, t->at, t->bytes);
 }
 
@@ -61,8 +61,9 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const s
 	return true;
 }
 
-/* Sums up a line table: all of it up to SUM_WORDS words, else so many spread over it. Two functions
- * of one name, in turn at one address, may have tables of one length that end alike. */
+/* Returns a checksum of a line table: of all words if there are at most SUM_WORDS, else of about
+ * SUM_WORDS spread over it. Two functions of one name that reuse an address may have tables of
+ * the same length and the same end. */
 static uint64_t sum_of(const struct code *c)
 {
 	uint64_t sum = 0, end = c->lines + c->lines_bytes - 8;
@@ -74,8 +75,8 @@ static uint64_t sum_of(const struct code *c)
 	return (sum << 1 | sum >> 63) ^ word(end);
 }
 
-/* Is it the one that was here? While one that refers to the same objects of the same lengths is
- * there, what they hold may be read. */
+/* Tells whether the code object at `code` is still the known one. If it refers to the same
+ * objects of the same lengths, their content may be read. */
 static bool is_same(const struct code *c, uint64_t code)
 {
 	uint64_t x = (word(code + 8) ^ mg_py.code_type) | (word(code + 16) ^ c->size) |
@@ -96,8 +97,8 @@ static bool is_same(const struct code *c, uint64_t code)
 	return !x && sum_of(c) == c->sum;
 }
 
-/* Notes words by which a text is known again: the hash of a str, if it was computed, else its
- * middle and its end. */
+/* Notes words that identify a text later: the hash of a str if it has been computed, else words
+ * in its middle and at its end. */
 static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
 {
 	uint64_t length = object + mg_py.length;
@@ -117,7 +118,7 @@ static void note_text(struct code *c, uint32_t part, uint64_t object, const stru
 	}
 }
 
-/* Sends a code object that ms-record does not know, for that slot. */
+/* Sends a code object that ms-record does not know, and stores it in slot `into`. */
 static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code,
 		      struct code *into)
 {
@@ -126,7 +127,7 @@ static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t c
 		if (word(code + 8) != mg_py.code_type ||
 		    !find_text(p, word(code + mg_py.object[i]), i != MG_CODE_LINES, &text[i]))
 			return false;
-	if (!p->restamp) /* it may wait for room */
+	if (!p->restamp) /* sending may wait for room in the ring */
 		mg_forget_now(t);
 	p->restamp = true;
 	uint64_t line = word(code + mg_py.first_line);
@@ -141,7 +142,8 @@ static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t c
 	return true;
 }
 
-/* The slot of a code object, or -1. Of those that the stack under way uses none is given up. */
+/* Returns the slot of a code object, or -1. If needed, reuses the slot used longest ago that the
+ * current stack does not use. */
 static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t code)
 {
 	struct code *c = p->codes, *old;
@@ -167,7 +169,7 @@ uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const st
 	if (slot < 0)
 		return 0;
 	uint64_t into = (f->instruction - f->code - mg_py.instructions) / 2 + 1;
-	if (!mg_py.owner) { /* how far it has come; -1 = not to the first one */
+	if (!mg_py.owner) { /* the frame's last instruction; -1 = before the first one */
 		int32_t last = (int32_t)f->instruction;
 		into = last < 0 ? 0 : (uint32_t)last / mg_py.unit + 1;
 	}

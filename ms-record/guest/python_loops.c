@@ -15,17 +15,19 @@
  */
 #include "python.h"
 
-#define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
+/* most steps from a loop's _PyCFrame to the thread's state; greenlet inserts one */
+#define HOPS_MOST 4u
 #define TRIES 4096u
-#define DATA_BYTES 1024u /* of the thread's data below its block, which libraries have there */
+/* bytes below the thread's block that are searched: libraries' thread-local data */
+#define DATA_BYTES 1024u
 #define SLOTS 4u
-#define LOOP_BYTES 4096u /* of its frame of C */
+#define LOOP_BYTES 4096u /* most bytes of a loop's C frame */
 #define STATE_BYTES 240u
 
 uint64_t mg_python_below;
 static uint32_t tries;
-/* Which of the thread's data name its state, from its block on; not in 3.11 and 3.12. Every thread
- * that runs the interpreter has these data, at the same places. */
+/* Lists the offsets, from the thread's block, of thread-local words that point to the thread's
+ * state; unused for 3.11 and 3.12. They are the same in every thread that runs the interpreter. */
 struct slots {
 	uint64_t at[SLOTS];
 	uint32_t n;
@@ -53,14 +55,16 @@ static bool thread_keeps(uint64_t value)
 	return false;
 }
 
-/* Can a thread's state be read, by the _PyCFrame in it? This thread's is there while the thread's
- * data name it, though it may be too new for a list. */
+/* Tells whether the thread state that contains the _PyCFrame `root` can be read. This thread's
+ * own state exists as long as the thread's data point to it, even if it is too new to be in a
+ * list of mappings. */
 static bool can_read_state(struct mg_python_stack *p, uint64_t root)
 {
 	return can_read(p, root - mg_py.root, mg_py.root + 24u) || thread_keeps(root - mg_py.root);
 }
 
-/* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
+/* P5: tells whether the _PyCFrame at `outermost` leads to a thread's state, and that state
+ * points to `innermost`. */
 static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
 {
 	uint64_t at = outermost;
@@ -78,8 +82,8 @@ static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t i
 	return false;
 }
 
-/* P4: is there a _PyCFrame at `at`, whose outer one is at `outer`? 0: in the thread's state, which
- * names `innermost`. */
+/* P4: tells whether a _PyCFrame is at `at` and its outer one is at `outer`. 0: its outer one is
+ * in the thread's state, which points to `innermost`. */
 static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, uint64_t innermost)
 {
 	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer);
@@ -115,7 +119,8 @@ static uint64_t find_cframes(const struct mg_writer *t, struct mg_python_stack *
 	return 0;
 }
 
-/* P5. From the innermost loop outwards, row by row. */
+/* P5: sets the loops' heads from the innermost loop outwards, one row of linked loops after the
+ * other. */
 static void link_cframes(struct mg_python_stack *p)
 {
 	for (uint32_t end = p->loops, i; end; end = i) {
@@ -132,9 +137,10 @@ static void link_cframes(struct mg_python_stack *p)
 	}
 }
 
-/* ---- the thread's state -------------------------------------------------------------------- */
+/* ---- the thread's state ---------------------------------------------------------------------- */
 
-/* The state that this thread's data name there; 0 = none, or that of another thread. */
+/* Returns the thread state to which this thread's word at `slot` points; 0 = none, or another
+ * thread's. */
 static uint64_t state_at(struct mg_python_stack *p, uint64_t slot)
 {
 	uint64_t tp = mg_thread_pointer(), state = word(tp + slot);
@@ -153,7 +159,7 @@ static void find_slots(struct mg_python_stack *p, uint64_t at, uint64_t end, str
 			found->at[found->n++] = at - tp;
 }
 
-/* The own frame of the loop in which the chain from there ends; 0 = that is none. */
+/* Returns the loop's own frame at which the chain from `at` ends; 0 = none. */
 static uint64_t end_of(struct mg_python_stack *p, uint64_t at)
 {
 	for (uint32_t i = 0;
@@ -167,7 +173,7 @@ static uint64_t end_of(struct mg_python_stack *p, uint64_t at)
 	return 0;
 }
 
-/* The frame that the thread's state names; 0 = none. */
+/* Returns the current frame of the thread's state; 0 = none. */
 static uint64_t find_current(struct mg_python_stack *p, struct slots *found)
 {
 	uint64_t tp = mg_thread_pointer();
@@ -178,7 +184,8 @@ static uint64_t find_current(struct mg_python_stack *p, struct slots *found)
 	return found->n ? word(word(tp + found->at[0]) + mg_py.now) : 0;
 }
 
-/* Several threads may do so at once: nothing is taken back. */
+/* Publishes the slots found. Several threads may do this at once, because slots are never
+ * removed. */
 static void keep_slots(const struct slots *found)
 {
 	for (uint32_t i = 0; i < found->n; i++)
@@ -222,9 +229,10 @@ static void link_own(struct mg_python_stack *p)
 	}
 }
 
-/* ---- one frame a loop ------------------------------------------------------------------------- */
+/* ---- one frame a loop ------------------------------------------------------------------------ */
 
-/* Gives each loop its frame, from the innermost on. False = there are not as many. */
+/* Assigns each loop its frame, from the innermost on. False = the numbers of loops and frames
+ * differ. */
 static bool link_frames(struct mg_python_stack *p, uint64_t at)
 {
 	for (uint32_t i = p->loops; i-- > 0; at = word(at + mg_py.previous)) {
@@ -263,7 +271,7 @@ bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p)
 		return true;
 	if (tries++ >= TRIES)
 		return false;
-	for (uint32_t i = 0; i < RANGES; i++) /* not of the past */
+	for (uint32_t i = 0; i < RANGES; i++) /* discard mappings looked up earlier */
 		p->ranges[i] = (struct mg_range){0};
 	uint64_t found = !mg_py.thread ? find_cframes(t, p)
 			 : mg_py.owner ? find_own(t, p)

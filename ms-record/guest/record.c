@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The rare ways to write a record, or not to.
+ * Writes records in the rare cases, and drops records.
  */
 #include "record.h"
 
-/* A stack too long for one record: its outer part goes ahead. */
+/* Sends the outer part of a stack that is too long for one record. */
 static bool push(struct mg_writer *t, struct mg_stack *s)
 {
 	while (s->count > MG_FRAMES_RECORD) {
@@ -30,7 +30,7 @@ void mg_put_gone(struct mg_writer *t, uint32_t kind, const void *block, uint32_t
 	       (struct mg_stack){.flags = flags}, mg_now(t));
 }
 
-/* There is no room at once, or more than one record to write: after it, a new stamp. */
+/* Waits for room, or sends a long stack in several records; takes a new stamp afterwards. */
 uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp)
 {
 	mg_forget_now(t);
@@ -41,7 +41,7 @@ uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s,
 	return w;
 }
 
-/* Sends the stack by another way, and takes a new stamp afterwards. */
+/* Sends the stack as a copy, and takes a new stamp afterwards. */
 uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp)
 {
 	mg_forget_now(t);
@@ -81,7 +81,7 @@ uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uin
 	return w ? stamp : 0;
 }
 
-/* ---- what does not fit into a short record ---- */
+/* ---- full records instead of short ones ---- */
 
 void mg_put_alloc_full(struct mg_writer *t, const struct mg_stack *stack, uint64_t address,
 		       uint64_t size, uint64_t stamp)
@@ -112,7 +112,8 @@ void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t ad
 	       s, stamp);
 }
 
-/* Is the gate shut? A forked child may open its own: then *on is what it is now. */
+/* Tells whether the gate is shut. A forked child may open its own gate here; *on is then the
+ * gate's new state. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame)
 {
 	if (!*on && mg_is_open(frame))

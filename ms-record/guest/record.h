@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * How a hook enters, and how it writes a record.
+ * Declares how a hook enters, and how it writes a record.
  *
  * Order in one record: `pending`, the stamp, the stack, the words, `head`. Reading the clock takes
- * long and depends on nothing, so it goes on while the stack is taken. Where there is no room in
- * the ring, or a stack copy has to be sent, the stamp is given up and another one taken afterwards:
- * a thread that waits holds up nobody's events.
+ * long and depends on nothing, so the CPU overlaps it with taking the stack. If the ring has no
+ * room, or a stack copy has to be sent, the stamp is given up and another one taken afterwards: a
+ * thread that waits holds up no other thread's events.
  */
 #pragma once
 
@@ -27,12 +27,13 @@ enum {
 
 struct mg_record {
 	uint32_t kind, words;
-	uint64_t a, b, c, d, e, f; /* what follows the stamp */
-	uint64_t before;           /* its stamp, if that was taken before the real call (holding) */
+	uint64_t a, b, c, d, e, f; /* words after the stamp */
+	/* its stamp if taken before the real call (`holding`), else unused */
+	uint64_t before;
 };
 
-/* The stamp of the event under way. It is taken as soon as the event may have it, for reading the
- * clock takes as long as a good part of the rest, which goes on meanwhile. */
+/* Returns the stamp of the event in progress. It is taken as early as possible: reading the
+ * clock takes long, and the CPU does other work meanwhile. */
 MG_INLINE uint64_t mg_now(struct mg_writer *t)
 {
 	if (!t->holding)
@@ -40,35 +41,37 @@ MG_INLINE uint64_t mg_now(struct mg_writer *t)
 	return mg_stamp(t);
 }
 
-/* Lets that stamp go, before what may take long. */
+/* Gives up the stamp of mg_now before a step that may take long, so that the merge need not wait
+ * for it. */
 MG_INLINE void mg_forget_now(struct mg_writer *t)
 {
 	if (!t->holding)
 		mg_stamped(t);
 }
 
-/* record.c: the rare ways of what follows. After each, a new stamp. There is no room at once, or
- * more than one record to write. */
+/* record.c: the slow paths of the functions below; each takes a new stamp. mg_room_later returns
+ * room if there is none at once, or if the stack needs several records. */
 uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
-/* Sends the stack by another way. Returns the event's flags. */
+/* Sends the stack as a copy or not at all. Returns the event's flags. */
 uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp);
-/* There is no room at all. */
+/* Drops the record, because there is no room. */
 void mg_drop(struct mg_writer *t, uint64_t stamp);
-/* Writes a record without a stack: `n` words behind the stamp, then `name_bytes` bytes of `name` in
- * whole words. Its stamp, or 0: there was no room, and it is counted as lost. */
+/* Writes a record without a stack: `n` words behind the stamp, then `name_bytes` bytes of `name`
+ * in whole words. Returns its stamp, or 0: there was no room, and it is counted as lost. */
 uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uint32_t n,
 		      const char *name, uint32_t name_bytes);
-/* Is the gate shut? A forked child may open its own: then *on is what it is now. */
+/* Tells whether the gate is shut. A forked child may open its own gate here; *on is then the
+ * gate's new state. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame);
 
-/* The stack that mg_unwind has just taken. */
+/* Returns the stack that mg_unwind has just taken. */
 MG_INLINE struct mg_stack mg_taken(const struct mg_writer *t)
 {
 	return (struct mg_stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
 				 t->ip + t->keep};
 }
 
-/* The stack for a record of so many words. */
+/* Takes the stack for a record of `words` words. */
 MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
 				      uint64_t *stamp)
 {
@@ -85,7 +88,7 @@ MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame
 	return (struct mg_stack){.flags = flags};
 }
 
-/* Writes the record with its stack, which was taken for it, and stamp. */
+/* Writes the record with the stack taken for it and its stamp. */
 MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_stack s,
 		      uint64_t stamp)
 {
@@ -123,11 +126,11 @@ MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_s
 		mg_forget(t);
 }
 
-/* record.c: writes that a block went: of MG_FREE or MG_USER_FREE, with these flags and no stack.
+/* record.c: writes a record of kind MG_FREE or MG_USER_FREE, with these flags and no stack.
  * `before`: its stamp, if the writer holds one. */
 void mg_put_gone(struct mg_writer *t, uint32_t kind, const void *block, uint32_t flags,
 		 uint64_t before);
-/* Takes the stack, and writes the record with that. */
+/* Takes the stack, and writes the record with it. */
 MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 				 const struct mg_record r)
 {
@@ -136,28 +139,29 @@ MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 	mg_put(t, r, s, stamp);
 }
 
-/* Ends an event whose writer is entered by recording it with its stack; mg_pass (hooks.c) by counting
- * an allocation only, and mg_leave by nothing. */
+/* Records an event with its stack and leaves the writer, which has been entered. mg_pass
+ * (hooks.c) only counts an allocation, mg_leave records nothing. */
 MG_INLINE void mg_record(struct mg_writer *t, const uint64_t *frame, const struct mg_record r)
 {
 	mg_put_with_stack(t, frame, r);
 	mg_leave(t);
 }
-/* `block`: what malloc gave out, or NULL. */
+/* Counts an allocation without recording it, and leaves the writer. `block`: the block that
+ * malloc returned, or NULL. */
 void mg_pass(struct mg_writer *t, const void *block);
 
 /* ---- short records ---- */
 
-/* record.c: what does not fit into a short one. */
+/* record.c: writes a full record, if a short one does not suffice. */
 void mg_put_alloc_full(struct mg_writer *t, const struct mg_stack *stack, uint64_t address,
 		       uint64_t size, uint64_t stamp);
 void mg_put_free_full(struct mg_writer *t, uint64_t address, uint64_t stamp);
-/* Writes an allocation whose stack has to be sent by another way. */
+/* Writes an allocation whose stack has to be sent as a copy. */
 void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t address,
 			 uint64_t size);
 
-/* An allocation with the stack that was taken for a record of ALLOC_SHORT_WORDS. Not to be used while a
- * stamp is held. */
+/* Writes an allocation, with the stack taken for a record of ALLOC_SHORT_WORDS, as a short
+ * record if it fits. Not to be called while a stamp is held. */
 MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t address, uint64_t size,
 			    uint64_t stamp)
 {
@@ -183,7 +187,8 @@ MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t add
 MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp)
 {
 	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
-	uint64_t place = address >> 4 | address << 60; /* in 16 bytes, if it is at a whole one */
+	/* in units of 16 bytes; too large for a short record if not a multiple */
+	uint64_t place = address >> 4 | address << 60;
 	if (MG_UNLIKELY(since >> MG_SHORT_FREE_STAMP | place >> MG_SHORT_FREE_SHIFT | t->flags) ||
 	    MG_UNLIKELY(!mg_has_room(t, 1))) {
 		mg_put_free_full(t, address, stamp);
@@ -196,8 +201,8 @@ MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp
 
 /* ---- entering ---- */
 
-/* The gate, read once per hook: anything but MG_GATE_ALL is the slow way, so that recording
- * everything pays nothing for sampling. */
+/* Reads the gate, once per hook. Any value but MG_GATE_ALL takes the slow path, so that sampling
+ * costs nothing when everything is recorded. */
 MG_INLINE uint32_t mg_gate_now(void)
 {
 	return __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED);
@@ -208,7 +213,7 @@ MG_INLINE bool mg_passing(void)
 	return MG_UNLIKELY(__atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_ON);
 }
 
-/* Asleep, or recorded no more. */
+/* Tells whether the session is on standby or ended. */
 MG_INLINE bool mg_is_off(void)
 {
 	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_OFF;
@@ -219,7 +224,7 @@ MG_INLINE bool mg_waiting(void)
 	return __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) == MG_WAITING;
 }
 
-/* Marks this thread's writer busy, if it is ready, which it nearly always is. */
+/* Marks this thread's writer busy; false = the writer is not ready, which is rare. */
 MG_INLINE bool mg_begin(struct mg_writer *t, const struct mg_session *s, const uint64_t *frame)
 {
 	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
@@ -231,7 +236,8 @@ MG_INLINE bool mg_begin(struct mg_writer *t, const struct mg_session *s, const u
 	return true;
 }
 
-/* The gate is open, but the session may be closed. */
+/* Enters the thread's writer while the gate is open; NULL = the session is off, or nothing is to
+ * be recorded. */
 MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
 {
 	const struct mg_session *s = mg.session;
@@ -241,8 +247,8 @@ MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
 	return mg_begin(t, s, frame) ? t : mg_enter_slow(t, frame);
 }
 
-/* Enters the thread's writer where everything is recorded and the writer is ready, which is nearly
- * always; NULL = not so, or not to be recorded. */
+/* Enters the thread's writer if everything is recorded and the writer is ready, as is nearly
+ * always so; else NULL. */
 MG_INLINE struct mg_writer *mg_enter_plain(const uint64_t *frame)
 {
 	const struct mg_session *s = mg.session;
@@ -260,15 +266,15 @@ MG_INLINE struct mg_writer *mg_enter(const uint64_t *frame)
 	return mg_enter_open(frame);
 }
 
-/* Paused: an allocation is counted only. */
+/* Counts an allocation that is not recorded, while paused. */
 MG_INLINE void mg_count_passed(struct mg_writer *t)
 {
 	if (__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		__atomic_store_n(&t->ring->passed, t->ring->passed + 1, __ATOMIC_RELAXED);
 }
 
-/* The stamp before the real call is published only after it, so `pending` is held from here to the
- * end. */
+/* Takes a stamp before the real call. The stamp is published only after that call, so `pending`
+ * stays set until then. */
 MG_INLINE uint64_t mg_hold(struct mg_writer *t)
 {
 	mg_stamping(t);

@@ -39,7 +39,7 @@
 
 void mg_ring_attach(struct mg_writer *t)
 {
-	t->mark = 0; /* the first record takes the slow way */
+	t->mark = 0; /* the first record goes through mg_room_slow */
 	t->sent = MG_NOT_SENT;
 	t->stuck_tail = NO_TAIL;
 }
@@ -53,8 +53,8 @@ void mg_wake_recorder(void)
 	mg_futex(sleeping, MG_FUTEX_WAKE, 1, 0);
 }
 
-/* Sleeps until tail moves from `tail`, at most some milliseconds; only spins under a seccomp
- * filter. */
+/* Sleeps until the ring's tail differs from `tail`, for at most some milliseconds; only spins
+ * under a seccomp filter. */
 static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 {
 	struct mg_ring *r = t->ring;
@@ -69,14 +69,14 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 
 void mg_waited(struct mg_writer *t, uint64_t ticks)
 {
-	struct mg_ring *r = t->ring; /* another one than before the wait: see fork.c */
+	struct mg_ring *r = t->ring; /* may differ from the one before the wait: see fork.c */
 	r->waited += ticks;
 	if (ticks > r->waited_max)
 		r->waited_max = ticks;
 }
 
-/* Waits until tail moves from `tail`. False = it did not for the time allowed, or nobody records
- * any more. */
+/* Waits until the ring's tail differs from `tail`. False = it did not change within the allowed
+ * time, or nothing is recorded any more. */
 static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 {
 	struct mg_ring *r = t->ring;
@@ -113,14 +113,15 @@ static void wrap(struct mg_writer *t)
 	t->lap_before = t->lap;
 	t->lap = t->head;
 	t->offset = 0;
-	t->mark = 0; /* it was for the lap that ended: when there is no room now, the next record
-			asks again */
+	/* the old mark belongs to the ended lap; if there is no room now, the next record checks
+	 * again */
+	t->mark = 0;
 	BARRIER();
 	t->wrapping = false;
 	t->size = mg_lap_bytes(t->ring);
 }
 
-/* W7 */
+/* W7: restores the state from what was published. */
 void mg_ring_recover(struct mg_writer *t)
 {
 	t->head = __atomic_load_n(&t->ring->head, __ATOMIC_ACQUIRE);
@@ -138,7 +139,7 @@ void mg_ring_recover(struct mg_writer *t)
 /* W2: the offset that a record and its 8 bytes must not pass. */
 static uint64_t limit_of(const struct mg_writer *t)
 {
-	uint64_t behind = t->head - t->tail; /* all unread bytes */
+	uint64_t behind = t->head - t->tail; /* number of unread bytes */
 	if (behind <= t->offset)
 		return t->size;
 	if (behind > t->head - t->lap_before)
@@ -146,7 +147,7 @@ static uint64_t limit_of(const struct mg_writer *t)
 	return t->tail - t->lap_before;
 }
 
-/* W6 */
+/* W6: sets the mark. */
 static void set_mark(struct mg_writer *t, uint64_t limit, uint64_t bytes)
 {
 	uint64_t unread = t->head - t->tail, half = t->size / 2;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * The rules that all threads share: ip -> how to step to the caller.
+ * Holds the rules that all threads share, by ip: how to step to the caller.
  *
  *   tables[0]    tables[1]    tables[2]    tables[3]
  *   2^12 slots   2^14         2^16         2^18         mg.table = the one in use
  *
  *   slot = { key: ip (47 bits) | epoch (16 bits) << 47 | exact << 63,  rule }
  *
- * A reader never waits: it looks at MG_RULE_PROBES slots in a row and stops at an empty one.
+ * A reader never waits: it reads MG_RULE_PROBES slots in a row and stops at an empty one.
  *
  *  T1 A slot is written only by a 16-byte compare-and-swap from what was seen there, so key and
  *     rule belong together.
  *
  *  T2 A slot that was taken never becomes empty again, so no key is hidden behind a hole. It may be
- *     taken over by a key of the present epoch when its own epoch has passed: then a reader that
+ *     reused for a key of the current epoch once its own epoch has passed: then a reader that
  *     read the key and not yet the rule sees the key change (it reads the key twice). It does not
- *     change back: a thread that is late takes over nothing of an epoch that it has not come to.
- *     When epochs have gone round, eight bits of the rule check the key.
+ *     change back: a thread that lags behind reuses no slot of an epoch that it has not reached.
+ *     After the epochs' 16 bits have wrapped, eight bits of the rule check the key.
  *
  *  T3 A rule is a function of the key as long as the epoch lasts: dlclose begins a new one before
  *     and after, and while it runs nothing is kept (mg.closing). Two threads that race to add the
@@ -28,7 +28,7 @@
  */
 #include "core.h"
 
-#define LATE 256u /* epochs that a thread in a hook may be behind */
+#define LATE 256u /* most epochs by which a thread in a hook may lag behind */
 
 void mg_rules_init(void *memory)
 {
@@ -73,12 +73,13 @@ uint64_t mg_rule_derive(uint64_t ip)
 	if (!mg.backend.find_unwind_info(ip & ~MG_EXACT_IP, &info))
 		return mg_rule_outside(ip);
 	uint64_t rule = mg_eh_frame_rule(&info, ip);
-	if (MG_RULE_TYPE(rule) != MG_RULE_NONE || MG_RULE_CFA_OFFSET(rule)) /* no call left it */
+	/* a rule, or not behind a call */
+	if (MG_RULE_TYPE(rule) != MG_RULE_NONE || MG_RULE_CFA_OFFSET(rule))
 		return rule;
 	return mg_flow_rule(&info, ip & ~MG_EXACT_IP, ip & MG_EXACT_IP);
 }
 
-/* Puts a rule into the table. False = it is too full. */
+/* Puts a rule into the table. False = the table is too full. */
 static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch)
 {
 	uint64_t h = MG_RULE_HASH(new.key) >> t->shift;
@@ -90,10 +91,10 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 		if (old.key == new.key)
 			return true;
 		if (old.key && (uint16_t)((old.key >> 47) - epoch) < LATE)
-			continue; /* T2: of this epoch, or of a later one */
+			continue; /* T2: the slot is of this epoch, or of a later one */
 		if (!mg_swap_pair(slot, (const uint64_t[2]){old.key, old.rule},
 				  (const uint64_t[2]){new.key, new.rule}))
-			continue; /* lost a race: worth one slot, not a loop */
+			continue; /* another thread took the slot; try the next one */
 		return old.key ||
 		       __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) <= (mask + 1) / 8 * 5;
 	}
@@ -101,7 +102,7 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 	return false;
 }
 
-/* T4: to the next larger table, with what is still good in this one. */
+/* T4: switches to the next larger table, and copies the valid rules of this one. */
 static void grow(struct mg_rule_table *t, uint32_t epoch)
 {
 	struct mg_rule_table *next = t + 1, *now = t;

@@ -9,7 +9,7 @@
  * subtraction. The countdown is the thread's and begins with its writer; one that is given up, or
  * goes on later, biases nothing, since it has no memory.
  *
- * Of the blocks that were recorded the addresses are kept, so that only their frees are recorded:
+ * The addresses of recorded blocks are kept, so that only the frees of these blocks are recorded:
  *
  *   pages   one byte per page, modulo 256 MiB: recorded blocks in it   (0 for most: nothing to do)
  *
@@ -21,26 +21,26 @@
  * A free looks at its page only, whose byte lies beside those of its neighbours: what a program frees
  * lies together, and is not spread over the whole table as homes are.
  *
- *  S1 A block enters before the hook that made it returns, and leaves before the real free is
- *     called: whoever frees it finds it, and its address is not there when it is given out again.
+ *  S1 A block is added before the hook that made it returns, and removed before the real free is
+ *     called: the thread that frees it finds it, and its address is absent when it is reused.
  *  S2 No other thread looks for the same address meanwhile, except in a program that frees twice.
  *     So slots are taken and emptied by compare-and-swap and nothing else orders them.
  *  S3 A bucket whose 32 slots are all in use is marked OVERFLOWED for good: some of its blocks are
  *     not there, but in the next table. Of the last one a free that finds none is sent as unsure, and
  *     their pages count them for good.
- *  S4 A page that has counted to 255 stays there: it is only asked whether it may have blocks.
+ *  S4 A page's count that has reached 255 stays so: it only tells whether the page may have blocks.
  */
 #include "sample.h"
 
 #define SLOTS 16u
-#define WINDOW 32u      /* slots of the home bucket and the next one */
-#define WRITER_HOT 192u /* bytes that recording a sample needs of a writer */
+#define WINDOW 32u      /* slots of the home bucket and of the next one */
+#define WRITER_HOT 192u /* bytes of a writer that recording a sample accesses */
 #define OVERFLOWED 0x80u
 #define BITS_FIRST 8u
 #define BITS_STEP 4u
 #define GOLDEN MG_SAMPLE_GOLDEN
-#define LN2 UINT64_C(0xb17217f7d1cf79ac)        /* of 2^64 */
-#define TWO_BY_LN2 UINT64_C(0xb8aa3b295c17f0bc) /* of 2^62 */
+#define LN2 UINT64_C(0xb17217f7d1cf79ac)        /* scaled by 2^64 */
+#define TWO_BY_LN2 UINT64_C(0xb8aa3b295c17f0bc) /* scaled by 2^62 */
 #define LOG_BITS 52
 
 /* ---- the countdown ---- */
@@ -57,17 +57,17 @@ static uint64_t times(uint64_t a, uint64_t b, unsigned shift)
 	return (uint64_t)((unsigned __int128)a * b >> shift);
 }
 
-/* -log2(u / 2^64) in units of 2^-LOG_BITS, of 0 as of 1. With u / 2^64 = m / 2^(zeros + 1) and m in
- * [1, 2): log2(m) = 2 / ln 2 artanh((m - 1) / (m + 1)), or 1 - that of 2 / m where it is nearer. No
- * table, which would not be in a cache, and no loop by bits. */
+/* Returns -log2(u / 2^64) in units of 2^-LOG_BITS; for 0, the value for 1. With u / 2^64 = m /
+ * 2^(zeros + 1) and m in [1, 2): log2(m) = 2 / ln 2 artanh((m - 1) / (m + 1)), or 1 - log2(2 /
+ * m) if m is nearer to 2. Uses no table, which would not be cached, and no loop over bits. */
 static uint64_t minus_log2(uint64_t u)
 {
-	const uint64_t one = UINT64_C(1) << 62, two = one * 2; /* of num and r */
+	const uint64_t one = UINT64_C(1) << 62, two = one * 2; /* scale of num and r */
 	uint64_t zeros = u ? (uint64_t)__builtin_clzll(u) : 63;
 	uint64_t m = (u ? u : 1) << zeros >> 1;
 	bool upper = m > UINT64_C(0x5a827999fcef3242);                             /* sqrt 2 */
 	uint64_t num = upper ? two - m : m - one, den = upper ? two + m : one + m; /* of 2^64 / 4 */
-	/* 1 / den, by a line and three steps of Newton's. */
+	/* 1 / den: a linear estimate and three Newton steps. */
 	uint64_t r =
 		upper ? UINT64_C(0x8a8ba75ddc29a800) - times(UINT64_C(0x4abef385641ab000), den, 64)
 		      : UINT64_C(0xe900f47985aad800) - times(UINT64_C(0xd323b76aa9a00000), den, 64);
@@ -84,7 +84,7 @@ static uint64_t minus_log2(uint64_t u)
 uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
 {
 	uint64_t log2 = minus_log2(random);
-	uint64_t scale = (uint64_t)((unsigned __int128)mean * LN2 >> 44); /* mean ln 2, of 2^20 */
+	uint64_t scale = (uint64_t)((unsigned __int128)mean * LN2 >> 44); /* mean ln 2, by 2^20 */
 	unsigned __int128 one = (unsigned __int128)1 << (LOG_BITS + 20);
 	uint64_t bytes = (uint64_t)(((unsigned __int128)log2 * scale + one - 1) >> (LOG_BITS + 20));
 	return bytes ? bytes : 1;
@@ -146,7 +146,7 @@ static uint64_t home_of(const struct mg_sample_table *m, uint64_t key)
 	return (key >> 4) * GOLDEN >> m->shift;
 }
 
-/* S4. */
+/* S4: adds `by` to a page's count, unless that is UINT8_MAX. */
 static void count_page(uint64_t key, int by)
 {
 	uint8_t *page = mg_sample_page(key), n = __atomic_load_n(page, __ATOMIC_RELAXED);
@@ -178,7 +178,8 @@ void mg_sample_take(struct mg_writer *t, uint64_t key)
 	mg_sample_keep(key);
 }
 
-/* Puts `now` in the place of `was`, of which one is 0, if that is there. */
+/* Replaces `was` by `now` in a slot of the home bucket or the next, one of the two being 0;
+ * false = no slot holds `was`. */
 static bool change(const struct mg_sample_table *m, uint64_t home, uint64_t was, uint64_t now)
 {
 	uint64_t *slot = m->slots + home * SLOTS;
@@ -240,7 +241,8 @@ enum mg_sampled mg_sample_free(uint64_t key)
 
 /* ---- what hooks ask ---- */
 
-/* This thread's countdown: a thread gets its writer at its first allocation, recorded or not. */
+/* Returns the writer that holds this thread's countdown. A thread gets its writer at its first
+ * allocation, recorded or not. */
 static struct mg_writer *countdown_of(const uint64_t *frame)
 {
 	uintptr_t self = *MG_SELF;

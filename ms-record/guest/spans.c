@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What a hook does when address space is taken or given back.
+ * Implements the hooks for address space that is mapped or unmapped.
  */
 #include "record.h"
 
-/* Writes an MG_UNMAP, stamped `before` if the writer holds that stamp. Paused: without a stack. */
+/* Writes an MG_UNMAP, stamped `before` if the writer holds that stamp; without a stack while
+ * paused. */
 static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 		      struct mg_span span, uint64_t flags)
 {
@@ -22,7 +23,7 @@ static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t befor
 	mg_put(t, r, s, stamp);
 }
 
-/* Writes an MG_MAP. Paused: it is not counted, but what it covers is gone all the same. */
+/* Writes an MG_MAP. While paused, writes only an MG_UNMAP of the range that it replaces. */
 static void put_map(struct mg_writer *t, const uint64_t *frame, struct mg_span span, uint64_t flags,
 		    uint64_t from)
 {
@@ -67,7 +68,7 @@ void mg_on_cover(const uint64_t *frame, struct mg_span span)
 	mg_leave(t);
 }
 
-/* Publishes what was stamped before the real call, or lets that stamp go. */
+/* Writes the record stamped before the real call, or gives up that stamp. */
 static void end_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 		      struct mg_span span, uint64_t flags, bool done)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where the stack ends on which a thread runs, and what can be read as code: nothing that the guest
- * reads there may fault.
+ * Determines the bounds of the stack that a thread runs on, and which memory can be read as code, so
+ * that no read of the guest faults.
  *
  *  S1 The stack that a thread was started on is mapped from any sp in it up to its end as long as
  *     the thread runs. The kernel made that of the main thread, which reaches down to the lowest sp
@@ -32,7 +32,8 @@
 
 #define MAIN_GAP (UINT64_C(1) << 20)
 #define ASKED_PAGES 16
-/* In glibc's thread block: its own address, and between what may be the bounds of the stack. */
+/* Offsets in glibc's thread block: of its own address, and of the range that may hold the
+ * stack's bounds. */
 #define SELF_FIELD 16u
 #define BLOCK_LOW 704u
 #define BLOCK_HIGH 2304u
@@ -47,7 +48,8 @@ static void want_list(void)
 	}
 }
 
-/* The listed mapping that holds `at`. Once more if another list came into use meanwhile. */
+/* Finds the listed mapping that holds `at`. Searches again if another list came into use
+ * meanwhile. */
 static bool find_listed(uint64_t at, struct mg_range *found)
 {
 	const struct mg_session *s = mg.session;
@@ -75,8 +77,9 @@ static bool find_listed(uint64_t at, struct mg_range *found)
 	return low < high;
 }
 
-/* In the main thread's block glibc has the process's first sp for the size of its stack; in a
- * static executable what _start made of it. */
+/* Finds the stack's bounds in a thread block. In the main thread's block, glibc stores the
+ * process's first sp as the stack's size; in a static executable, the value that _start made of
+ * it. */
 static void find_field(void)
 {
 	uint64_t field = MG_NO_FIELD;
@@ -163,7 +166,7 @@ uint64_t mg_rule_outside(uint64_t ip)
 		want_list();
 		return MG_RULE_NO_CODE;
 	}
-	bool file = r.end & MG_RANGE_FILE; /* a module that we do not know yet */
+	bool file = r.end & MG_RANGE_FILE; /* a module not in the table yet */
 	uint64_t rule = MG_RULE_CODE_END;
 	if (!(ip & MG_EXACT_IP))
 		rule = r.end & MG_RANGE_FRAMED ? MG_RULE_FRAMED : mg_code_rule(ip, &r);

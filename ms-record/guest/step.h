@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * One step from a frame to its caller, by the rule of its ip: what every walk is made of. All of it
- * is inlined into the walks but what is rare.
+ * Implements one step from a frame to its caller, by the rule of its ip, from which every walk is
+ * built. All but the rare cases is inlined into the walks.
  */
 #pragma once
 
 #include "core.h"
 
-/* A walk under way. */
+/* Holds the state of a walk in progress. */
 struct walk {
 	uint64_t ip, sp, bp;
 	uint64_t low, high;         /* slots may be read in [low, high) */
-	uint64_t bp_slot, cfa_slot; /* where bp and sp were read, 0 = nowhere */
-	uint64_t v8;                /* the sp that a step from a frame of V8's or Java's led to */
+	uint64_t bp_slot, cfa_slot; /* addresses from which bp and sp were read, 0 = none */
+	uint64_t v8;                /* sp after the last step from a frame of V8's or Java's code */
 	uint32_t flags;
-	uint32_t epoch; /* of the rules */
-	bool copy;      /* cannot go on: send a copy */
+	uint32_t epoch; /* epoch of the rules */
+	bool copy;      /* the walk cannot continue: a copy has to be sent */
 	bool keepable;
-	bool deep; /* more frames than there is room for */
+	bool deep; /* the stack has more frames than fit */
 };
 
 MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
@@ -40,27 +40,27 @@ MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
 	return mg_rule_miss(ip, epoch);
 }
 
-/* U3 of unwind.c: may [at, at + 8) be a slot of a frame whose sp is `sp`? */
+/* U3 of unwind.c: tells whether [at, at + 8) may be a slot of a frame whose sp is `sp`. */
 MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
 {
 	return at - sp < w->high - sp && w->high - at >= 8 && !(at & 7);
 }
 
-/* The kernel's frame: sp points at struct ucontext. */
+/* Steps from the kernel's signal frame, in which sp points at struct ucontext. */
 static bool step_signal(struct walk *w)
 {
 	struct mg_range r = {0};
 	uint64_t uc = w->sp;
 	w->keepable = false;
-	w->flags |= MG_F_TRUNCATED; /* if it ends here */
+	w->flags |= MG_F_TRUNCATED; /* stays set if the walk ends here */
 	if (w->high < uc || w->high - uc < MG_SIGNAL_BYTES)
 		return false;
 	w->ip = load(uc + MG_SIGNAL_IP) | MG_EXACT_IP;
 	w->bp = load(uc + MG_SIGNAL_BP);
 	w->sp = load(uc + MG_SIGNAL_SP);
 	w->bp_slot = w->cfa_slot = 0;
-	/* The handler may have run on a stack of its own: then the interrupted frames are
-	 * elsewhere. */
+	/* The handler may have run on a stack of its own; then the interrupted frames are on
+	 * another stack. */
 	if (w->sp & 7 || (w->sp - w->low >= w->high - w->low && !mg_find_stack(w->sp, &r)))
 		return false;
 	if (r.end)
@@ -70,22 +70,24 @@ static bool step_signal(struct walk *w)
 	return true;
 }
 
-/* V8's code, compiled ahead or at run time, has no CFI. But V8's garbage collector goes by bp from
- * a frame that calls other code to all outside of it, up to the one that other code called, so each
- * of them is at bp. The one that calls holds below that what kind it is, a small even number, and
- * the sp that it calls with, which no frame further out can know: by this it is told. Calls that V8
- * makes otherwise, its collector never looks at, and some are from code without a frame.
+/* Tells whether the frame is at bp: a frame of V8's or Java's code, which has no CFI.
  *
- * Java's code has its frame at bp where the virtual machine was told so, which ms-record asks it;
- * but not two stubs, which call out when something is thrown or optimized code is left. They leave
- * bp as it is, and have it and their return address at their sp. (So may the interpreter, a value
- * that is left over and an address within what it executes.) */
+ * V8's garbage collector follows bp from a frame that calls other code, through all of V8's
+ * frames up to the one that other code called, so each of these frames is at bp. Below its bp,
+ * the calling frame holds its kind, a small even number, and the sp with which it calls. No
+ * outer frame can know that sp, so it identifies the frame. Other calls of V8, some from code
+ * without a frame, are never seen by its collector.
+ *
+ * Java's code has its frame at bp if the virtual machine was started so, which ms-record asks
+ * it. Two stubs are exceptions, which call out when an exception is thrown or optimized code is
+ * left. They do not change bp, and have bp and their return address at their sp. (The
+ * interpreter may have the same there: a leftover value and an address within what it executes.) */
 static bool is_at_bp(struct walk *w, uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule);
 	uint64_t bp = w->bp, low = w->v8 == w->sp || type == MG_RULE_FRAMED ? bp : bp - 16;
 	if (type == MG_RULE_COMPLEX || type == MG_RULE_NO_CODE ||
-	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* no call left it */
+	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* not behind a call */
 	    !is_slot(w, w->sp, low) || !is_slot(w, w->sp, bp + 8) ||
 	    (low != bp && (load(low) != w->sp || load(bp - 8) & ~UINT64_C(126))))
 		return false;
@@ -96,9 +98,9 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 	return true;
 }
 
-/* Tells whether a call left the return address that the frame's code leads to; a stack that the
- * program made itself may begin with an address that no call left. Checks also that bp is the frame
- * pointer, where that has to be. */
+/* Tells whether the return address at the CFA that the rule gives is behind a call; a stack that
+ * the program made itself may begin with an address that is not. Also checks that bp is the
+ * frame pointer, if the rule requires that. */
 static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 {
 	if (cfa <= w->sp || cfa > w->high || cfa & 7 ||
@@ -110,7 +112,8 @@ static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 	return MG_RULE_TYPE(rule) != MG_RULE_NO_CODE;
 }
 
-/* The steps that are not CFA = register + offset, and the ends. */
+/* Computes the CFA for rules other than register + offset; false = the walk ends here, or has to
+ * be a copy. */
 static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 {
 	switch (MG_RULE_TYPE(rule)) {
@@ -138,8 +141,9 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 		w->flags |= MG_F_TRUNCATED;
 		return false;
 	case MG_RULE_NONE:
-		/* The dynamic linker's entry, which has no CFI, is the root of what it calls. So is
-		 * an address that no call left, of what was begun on a stack of its own. */
+		/* The dynamic linker's entry, which has no CFI, is the outermost frame of the
+		 * code that it calls. So is an address not behind a call, if the program started
+		 * that code on a stack of its own. */
 		if (w->sp - (mg.main_entry - 64) >= 128 &&
 		    (!MG_RULE_CFA_OFFSET(rule) || mg_own_stack(w->sp - 8, &(struct mg_range){0})))
 			w->flags |= MG_F_TRUNCATED;
@@ -182,7 +186,7 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	w->ip = load(cfa - 8);
 	w->sp = cfa;
 	if (MG_UNLIKELY(w->ip - 4096 >= (UINT64_C(1) << 47) - 4096)) {
-		if (w->ip) /* a 0 says that this was the root; no frame follows either way */
+		if (w->ip) /* 0 marks the outermost frame; in either case no frame follows */
 			w->flags |= MG_F_TRUNCATED;
 		w->keepable = false;
 		return false;

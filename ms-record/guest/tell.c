@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What is said to ms-record over its socket: that a program begins, and that one is about to begin
- * into which nothing can be preloaded. Both backends do: system calls, only where there is no
- * filter.
+ * Sends messages to ms-record over its socket: that a program begins, and that a program is about
+ * to begin into which nothing can be preloaded. Both backends use this. Makes system calls, so it
+ * is used only if there is no seccomp filter.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 
 #include "tell.h"
 
-#define WELCOME_S 5 /* for the recorder to answer, on a busy machine too */
+#define WELCOME_S 5 /* seconds for ms-record to answer, even on a busy machine */
 #define MAY_RUN 1   /* X_OK */
-#define SCRIPTS 4   /* whose interpreters are scripts */
-#define HEADERS 64u /* of a program */
+#define SCRIPTS 4   /* most scripts followed whose interpreters are scripts themselves */
+#define HEADERS 64u /* most program headers read */
 
 bool mg_starts(const char *s, const char *prefix)
 {
@@ -89,7 +89,7 @@ int mg_tell_receive(int fd, struct mg_handshake_reply *w)
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}}; /* a short answer leaves some of it as it was */
+	} control = {.bytes = {0}}; /* zeroed, because a short answer does not fill it */
 	struct iovec v = {.iov_base = w, .iov_len = sizeof(*w)};
 	struct msghdr m = {.msg_iov = &v,
 			   .msg_iovlen = 1,
@@ -130,7 +130,7 @@ long mg_open_program(const char *path)
 			  O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
 }
 
-/* How many bytes there are; the rest is zeroed. */
+/* Reads up to `bytes` bytes at `offset`, and zeroes the rest. Returns the number read. */
 static size_t read_at(long fd, void *to, size_t bytes, uint64_t offset)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -139,7 +139,7 @@ static size_t read_at(long fd, void *to, size_t bytes, uint64_t offset)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Does it ask for glibc's dynamic linker, which preloads us? */
+/* Tells whether the program requests glibc's dynamic linker, which preloads the guest. */
 static bool loads_us(long fd, const Elf64_Ehdr *h)
 {
 	Elf64_Phdr p;
@@ -157,7 +157,8 @@ static bool loads_us(long fd, const Elf64_Ehdr *h)
 	return false;
 }
 
-/* "#! /bin/sh -e" -> "/bin/sh", in place; NULL = there is none. */
+/* Returns the interpreter of a "#!" line, cut in place ("#! /bin/sh -e" -> "/bin/sh"); NULL =
+ * none. */
 static const char *interpreter(char *line)
 {
 	char *path = line + 2;

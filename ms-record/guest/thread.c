@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Threads' places: a writer for each ring, taken at a thread's first event and given back by
- * ms-record alone.
+ * Manages threads' places: a writer for each ring, which a thread takes at its first event and only
+ * ms-record frees.
  *
- * Writer i is private memory behind ring i.
+ * Writer i is private memory that belongs to ring i.
  */
 #include "record.h"
 
 struct mg_gate mg_closed_gate;
 struct mg_core mg = {.gate = &mg_closed_gate};
 
-#define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
-/* Bounds the hooks of signal handlers that interrupt a hook: see enter_busy. */
-#define NESTED 4u       /* hooks inside a hook that have rings */
-#define NESTED_WALKS 2u /* of one within the other, whose stacks are taken */
+/* number of events after which a thread without a ring looks for one again */
+#define RETRY_EVENTS 256u
+/* Limits for hooks of signal handlers that interrupt a hook: see enter_busy. */
+#define NESTED 4u       /* most nested hooks with rings */
+#define NESTED_WALKS 2u /* most nested hooks whose stacks are taken unconditionally */
 #define LOOKS 1u
 #define REFUSED 64u
 
-/* Entries in front of an array, so that it can be compared in whole blocks. */
+/* Number of padding entries in front of an array, so that it can be compared in whole blocks. */
 #define PAD 8u
 
 static void pad(struct mg_writer *t)
@@ -28,7 +29,8 @@ static void pad(struct mg_writer *t)
 	}
 }
 
-/* Lays the arrays for `frames` frames at `at`, largest elements first. Returns their bytes. */
+/* Places the arrays for `frames` frames at `at`, largest elements first. Returns their size in
+ * bytes. */
 static size_t arrays(struct mg_writer *t, uint64_t at, uint32_t frames)
 {
 	uint64_t n = frames + 8, slot = at + PAD * 8, ip = slot + (n + PAD) * 8;
@@ -51,8 +53,8 @@ static size_t arrays(struct mg_writer *t, uint64_t at, uint32_t frames)
 #define OWN_BYTES                                                                                  \
 	(MG_OWN_RULES * sizeof(uint64_t) + MG_INDEX * sizeof(uint16_t) + sizeof(union mg_memory))
 
-/* An odd number of pages, and a few lines: or equal fields of all writers would share a cache set.
- */
+/* Returns an odd number of pages plus a few cache lines; otherwise the same members of all
+ * writers would share a cache set. */
 size_t mg_writer_bytes(uint32_t frames)
 {
 	size_t n = WRITER_HEADER + OWN_BYTES + arrays(NULL, 0, frames);
@@ -71,7 +73,7 @@ static void to_usual(struct mg_writer *t)
 	t->deep = 0;
 	t->rules = (uint64_t *)((uint64_t)t + WRITER_HEADER);
 	uint64_t *index =
-		t->rules + MG_OWN_RULES; /* its frames may be more than there is room for */
+		t->rules + MG_OWN_RULES; /* its frames may be more than the new capacity holds */
 	for (uint32_t i = 0; i < MG_INDEX / 4; i++)
 		index[i] = 0;
 	arrays(t, (uint64_t)t + WRITER_HEADER + OWN_BYTES, mg.frames);
@@ -95,8 +97,7 @@ bool mg_deepen(struct mg_writer *t)
 	return false;
 }
 
-/* The writer behind a ring; what a forked child inherited in it is void. NULL = there is no memory.
- */
+/* Returns the writer of a ring, emptied if a forked child inherited it. NULL = no memory. */
 static struct mg_writer *writer_of(uint32_t ring)
 {
 	uint32_t i = mg.writer_base + ring;
@@ -112,7 +113,7 @@ static struct mg_writer *writer_of(uint32_t ring)
 	return t;
 }
 
-/* R9: this thread has cleared the ring's bit in `word`. */
+/* R9: takes ring `i`, whose bit in `word` this thread has cleared. */
 static struct mg_writer *take(uint32_t i, uint64_t *word)
 {
 	const struct mg_session *s = mg.session;
@@ -120,7 +121,7 @@ static struct mg_writer *take(uint32_t i, uint64_t *word)
 					? (unsigned char *)s + s->wide_offset + i * s->wide_bytes
 					: mg_grow(mg.windows, i, s->window_bytes);
 	struct mg_writer *t = window ? writer_of(i) : NULL;
-	if (!t) { /* nor is there memory for those behind it */
+	if (!t) { /* no memory, for this ring or any behind it */
 		mg.writer_count = i;
 		__atomic_fetch_or(word, UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
 		return NULL;
@@ -132,14 +133,13 @@ static struct mg_writer *take(uint32_t i, uint64_t *word)
 	return t;
 }
 
-/* Takes the first free ring; NULL = there is none. Those that came back are used before new ones,
- * so that a program with short-lived threads keeps few in memory, which each fork would have to
- * copy.
- */
+/* Takes the first free ring; NULL = none is free. Used rings are preferred to new ones, so that
+ * a program with short-lived threads keeps few rings in memory, which each fork would have to
+ * copy. */
 static struct mg_writer *claim(void)
 {
 	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
-		return NULL; /* they are the parent's */
+		return NULL; /* the rings are the parent's */
 	for (uint32_t first = 0; first < mg.writer_count; first += 64) {
 		uint64_t *word = &mg.session->free_rings[first / 64], free;
 		while ((free = __atomic_load_n(word, __ATOMIC_RELAXED))) {
@@ -159,13 +159,13 @@ static bool is_new_recording(const struct mg_writer *t)
 	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
 }
 
-/* R8, R9: another recording, or another thread. */
+/* R8, R9: restarts the writer's ring for another recording, or another thread. */
 static void restart(struct mg_writer *t, uint64_t sp)
 {
 	struct mg_ring *r = t->ring;
 	t->wake = __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
 	t->head = t->offset = t->lap = t->lap_before = t->tail = 0;
-	/* No stamp of this thread will be older. */
+	/* No stamp of this thread will be earlier. */
 	t->last = mg.sequence ? 0 : __atomic_load_n(&mg.session->heartbeat, __ATOMIC_RELAXED) - 1;
 	t->size = mg_lap_bytes(r);
 	t->wrapping = t->holding = false;
@@ -180,7 +180,7 @@ static void restart(struct mg_writer *t, uint64_t sp)
 	mg_put_words(t, MG_THREAD, (const uint64_t[]){t->tid, sp}, 2, NULL, 0);
 }
 
-/* A claimed writer begins: bounds, identity, first record. */
+/* Initializes a claimed writer: arrays, identity, first record. */
 static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp)
 {
 	to_usual(t);
@@ -201,8 +201,8 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	restart(t, sp);
 }
 
-/* Waits for ms-record to prepare rings, as long as for room in one; only a short while for one that
- * another thread gives back. */
+/* Returns the ticks to wait for ms-record to prepare rings: as long as for room in a ring, but
+ * only a short time if rings come only from other threads. */
 static uint64_t ring_patience(const struct mg_session *s)
 {
 	bool few =
@@ -210,8 +210,9 @@ static uint64_t ring_patience(const struct mg_session *s)
 	return few && s->wait_ticks > UINT64_C(1) << 29 ? UINT64_C(1) << 29 : s->wait_ticks;
 }
 
-/* Has ms-record made no round for as long as a thread waits, and longer than it ever sleeps? It ended,
- * and each new thread would wait. A forked child's first heartbeat may be an old one. */
+/* Tells whether ms-record has ended: it has made no round for as long as a thread waits, and for
+ * longer than it ever sleeps. Otherwise each new thread would wait. A forked child's first
+ * heartbeat may be an old one. */
 static bool nobody_makes_rings(const struct mg_session *s)
 {
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
@@ -224,7 +225,7 @@ static struct mg_writer *claim_waiting(void)
 {
 	struct mg_session *s = mg.session;
 	struct mg_writer *t = claim();
-	uint64_t start = mg_ticks(), since = start; /* the last time that rings were made */
+	uint64_t start = mg_ticks(), since = start; /* time at which rings were last made ready */
 	while (!t && mg_ticks() - since < ring_patience(s) && !nobody_makes_rings(s) &&
 	       __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
@@ -245,15 +246,17 @@ static struct mg_writer *claim_waiting(void)
 	return t;
 }
 
-/* A thread that has no writer. `self` is 0, or 2 x events + 1 of a thread that found no ring. */
+/* Takes a writer for a thread without one. `self` is 0, or 2 x events + 1 of a thread that found
+ * no ring. */
 static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 {
 	uintptr_t events = *self >> 1;
 	struct mg_writer *t = NULL;
-	uint32_t tid = mg.backend.tid(); /* 0: it is not to be had */
+	uint32_t tid = mg.backend.tid(); /* 0: unknown */
 	if (!*self) {
-		*self = 1; /* a signal handler that comes now records nothing, and does not claim a
-			      second ring */
+		/* a signal handler that runs now records nothing, and does not claim a second
+		 * ring */
+		*self = 1;
 		t = tid ? claim_waiting() : NULL;
 	} else if (tid && events && events % RETRY_EVENTS == 0) {
 		t = claim();
@@ -269,21 +272,21 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	}
 	begin(t, tid, 0, sp);
 	*self = (uintptr_t)t;
-	/* Not before: signals come at the end of a system call, and a handler that leaves by
-	 * longjmp would have left a thread that is for ever about to begin. */
+	/* Not earlier: signals arrive at the end of a system call, and a handler that leaves by
+	 * longjmp would leave this thread without a writer permanently. */
 	uint32_t i = (uint32_t)(t->ring - mg.rings) % MG_RINGS_MOST;
 	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG ||
 	    !__atomic_load_n(&mg.session->free_rings[i / 64], __ATOMIC_RELAXED))
 		mg_wake_recorder();
 	if (t->generation == mg.generation)
 		return t;
-	*self = 0; /* a handler forked meanwhile, and this is the child */
+	*self = 0; /* a signal handler forked meanwhile, and this is the child */
 	return NULL;
 }
 
-/* The hook that `t` was in was left for good, by a longjmp out of a signal handler: what it had not
- * published is void. It is this frame's from now on, so that a handler that interrupts the repair
- * does not use it half repaired. */
+/* Repairs a writer whose hook was left by a longjmp out of a signal handler: discards
+ * unpublished data. Marks the writer busy with this frame first, so that a handler that
+ * interrupts the repair does not use it half repaired. */
 static void recover(struct mg_writer *t, const uint64_t *frame)
 {
 	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
@@ -296,7 +299,8 @@ static void recover(struct mg_writer *t, const uint64_t *frame)
 	__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* Takes a writer behind `t`, the innermost of `n` that are inside a hook; NULL = there is none. */
+/* Takes another writer for this thread, nested in `t`, the innermost of the `n` that are inside
+ * a hook; NULL = none is free. */
 static struct mg_writer *next_nested(struct mg_writer *t, uint32_t n, const uint64_t *frame)
 {
 	struct mg_writer *next = n <= NESTED ? claim() : NULL;
@@ -308,9 +312,9 @@ static struct mg_writer *next_nested(struct mg_writer *t, uint32_t n, const uint
 	return t->nested = next;
 }
 
-/* Finds the writer for a hook of a signal handler that perhaps interrupts another one of this
- * thread, whose writers are busy from `own` on: the first whose hook is not under way any more, or
- * one behind them. The innermost hook that is under way says so of all outside of it. */
+/* Finds the writer for a hook of a signal handler that may have interrupted another hook of this
+ * thread, whose writers are busy from `own` on: the first writer whose hook has ended, else one
+ * behind all of them. If the innermost hook is still running, so are all outside it. */
 static struct mg_writer *writer_inside(struct mg_writer *own, const uint64_t *frame)
 {
 	struct mg_writer *busy[NESTED + 1], *t = own;
@@ -328,12 +332,13 @@ static struct mg_writer *writer_inside(struct mg_writer *own, const uint64_t *fr
 
 /* Enters a hook while the thread's writer is busy.
  *
- * When signals come faster than a handler finds its writer, or takes its stack, for the first time,
- * it is interrupted by the next one before that is done. So that this is not begun anew at each
- * depth, the stacks of NESTED_WALKS hooks are taken, those of further ones only if no rule is
- * needed that is new to them; and LOOKS handlers look for a writer at a time. What one that was
- * left by longjmp counted is void when a hook is called from further out on the stack; should none
- * be, one of REFUSED looks all the same. */
+ * Signals may arrive faster than a handler finds its writer, or takes its stack for the first
+ * time; then the next signal interrupts it before that is done. To keep the work from starting
+ * anew at each depth, NESTED_WALKS nested hooks take their stacks unconditionally, and further
+ * ones only if they need no new rule; and at most LOOKS handlers look for a writer at a time.
+ * The count of a handler that was left by longjmp is reset when a hook is called from further
+ * out on the stack; in case that never happens, one in REFUSED handlers looks for a writer all
+ * the same. */
 static struct mg_writer *enter_busy(struct mg_writer *own, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)frame, outer = sp < own->looking ? own->looking : 0;
@@ -351,12 +356,12 @@ static struct mg_writer *enter_busy(struct mg_writer *own, const uint64_t *frame
 	return t;
 }
 
-/* The thread has not yet seen this epoch, or a module is being closed: it forgets its previous
+/* Handles an epoch that is new to the thread, or a module being closed: forgets the previous
  * stack. */
 static void new_epoch(struct mg_writer *t)
 {
-	/* In this order: who sees dlclose's first new epoch sees that it is under way, or is soon
-	 * shown another epoch. */
+	/* In this order: a thread that sees the first new epoch of a dlclose sees that dlclose
+	 * in progress, or sees another new epoch soon. */
 	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_SEQ_CST);
 	uint32_t closing = __atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&mg.session->blind, __ATOMIC_SEQ_CST)) /* C4 */
@@ -367,7 +372,8 @@ static void new_epoch(struct mg_writer *t)
 	t->keepable = !closing;
 	if (!mg.python)
 		mg_python_look();
-	t->epoch_seen = closing ? epoch - 1 : epoch; /* nothing is kept until it is closed */
+	/* nothing is remembered until the module is closed */
+	t->epoch_seen = closing ? epoch - 1 : epoch;
 	if (t->epoch_sent == epoch)
 		return;
 	uint64_t *w = mg_room(t, 3);

@@ -64,9 +64,8 @@
 #include "core.h"
 #include "step.h"
 
-/* The innermost frame outside `j` that may still be met, when not all of those hold: of the slots
- * of frames `k` and further out one has changed, or, if there is none, one of the first `q` checks.
- */
+/* Returns the innermost frame that may still be met, given that not all frames outside `j` hold:
+ * a slot of the frames `k` and further out has changed, or else one of the first `q` checks. */
 static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t, int32_t k,
 						       int32_t q)
 {
@@ -81,8 +80,8 @@ static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t
 	return k;
 }
 
-/* suffix_holds() where only what was found to be there may be read: from call to call outwards, then the
- * words in between. */
+/* Does what suffix_holds() does on a stack of which only verified parts may be read: compares
+ * from call to call outwards, then the words in between. */
 static __attribute__((noinline)) bool suffix_holds_careful(const struct mg_writer *t, int32_t j,
 							   int32_t *next)
 {
@@ -97,9 +96,9 @@ static __attribute__((noinline)) bool suffix_holds_careful(const struct mg_write
 	return q == all;
 }
 
-/* Do the frames outside `j` still hold? If not, *next is the innermost frame that may still be met.
- * Whole blocks are compared, into the padding, so that stacks of about the same depth take the same
- * branches. */
+/* Tells whether the frames outside `j` still hold. If not, *next is the innermost frame that may
+ * still be met. Compares whole blocks, including padding, so that stacks of similar depth take
+ * the same branches. */
 MG_INLINE bool suffix_holds(const struct mg_writer *t, int32_t j, int32_t *next)
 {
 	const uint64_t *ip = t->ip, *slot = t->slot;
@@ -135,8 +134,8 @@ MG_INLINE uint16_t *index_of(const struct mg_writer *t, uint64_t slot)
 	return (uint16_t *)(t->rules + MG_OWN_RULES) + (slot >> 3 & (MG_INDEX - 1));
 }
 
-/* Adds the entries of frame `at`, of which these are ip's slot and bp, to `checks`: where its bp
- * and its sp were read, if they were; `from` is the step to it, or NULL. */
+/* Adds frame `at`, whose ip was read at `slot`, to `checks`: the addresses from which its bp and
+ * its sp were read, if they were. `from`: the step to the frame, or NULL. */
 static void add_checks(struct mg_writer *t, uint32_t at, const struct mg_step *from, uint64_t slot,
 		       uint64_t bp)
 {
@@ -165,7 +164,7 @@ static bool need_of(const struct mg_step *s, bool of_caller)
 	return s->rule & MG_OWN_FROM_BP || (!(s->rule & MG_OWN_LOADS_BP) && of_caller);
 }
 
-/* Makes the walk's `n` steps the part of the stack inside frame `base` (-1 = all of it is new). */
+/* Replaces the stack inside frame `base` by the walk's `n` steps (-1 = the whole stack). */
 static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, uint32_t n,
 					   uint64_t bp, uint64_t *out)
 {
@@ -187,8 +186,8 @@ static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, ui
 	}
 }
 
-/* Takes steps of which none needs bp and all have a computed sp: nothing to check later but their
- * return addresses. */
+/* Does what take() does for steps that do not need bp and whose sp is computed, so that only
+ * their return addresses have to be compared later. */
 MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_t *out)
 {
 	uint32_t at = (uint32_t)(base + 1), checks = base ? t->frame[base - 1].checks_to : 0;
@@ -203,8 +202,8 @@ MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_
 	}
 }
 
-/* The stack was deeper than the limit: only its leaf part was walked. Until a stack is seen whole
- * again, few frames are tried, so that what a deep recursion costs is bounded. */
+/* Handles a stack deeper than the limit, of which only the innermost part was walked. Lowers the
+ * limit until a whole stack is seen again, which bounds the cost of deep recursion. */
 static __attribute__((noinline)) void too_deep(struct mg_writer *t)
 {
 	if (t->limit == t->capacity) {
@@ -215,10 +214,10 @@ static __attribute__((noinline)) void too_deep(struct mg_writer *t)
 	}
 }
 
-/* ---- the rules that a thread has at hand ---- */
+/* ---- a thread's own rules -------------------------------------------------------------------- */
 
-/* 0 = it cannot be one of those. Where the CFA is taken from sp its slots are known here to lie
- * below it and above sp. */
+/* Converts a rule to the form of a thread's own table; 0 = impossible. If the CFA is computed
+ * from sp, its slots are known to lie below the CFA and above sp. */
 static uint32_t own_rule_of(uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule), mode = MG_RULE_BP(rule);
@@ -234,7 +233,8 @@ static uint32_t own_rule_of(uint64_t rule)
 	       (type == MG_RULE_FROM_BP ? MG_OWN_FROM_BP : 0);
 }
 
-/* Gets a rule that is not at hand, and keeps it, unless a module is being closed. */
+/* Gets a rule that is not in the thread's own table, and stores it there, unless a module is
+ * being closed. */
 static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uint64_t ip)
 {
 	uint32_t r = ip & MG_EXACT_IP || t->brief ? 0 : own_rule_of(rule_of(ip, t->epoch));
@@ -267,7 +267,8 @@ void mg_own_rules_forget(struct mg_writer *t)
 
 /* ---- paths ---- */
 
-/* Keeps a walk of `n` steps, by no other rules than CFA = sp + offset, to frame `base`. */
+/* Stores in a path a walk of `n` steps to frame `base`, all by rules of the form CFA = sp +
+ * offset. */
 static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struct mg_path *p,
 						int32_t base, uint32_t n)
 {
@@ -279,8 +280,8 @@ static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struc
 		p->at[n] = (struct mg_slot){(uint64_t)&t->zero, 0};
 }
 
-/* Remembers a walk from the second time on that it begins here: most that are seen once are never
- * seen again. */
+/* Stores a walk in a path from its second occurrence on: most walks that occur once never occur
+ * again. */
 MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint64_t *frame,
 			     int32_t base, uint32_t n)
 {
@@ -295,7 +296,8 @@ MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint6
 	}
 }
 
-/* Would the walk from here come the way that is remembered? All that it would read is compared. */
+/* Tells whether the walk from here would take the same steps as path `p`. Compares every word
+ * that the walk would read. */
 MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w, bool careful)
 {
 	if (p->sp != w->sp || p->ip != w->ip || !p->n || p->at[p->n - 1].address > w->high - 8)
@@ -318,7 +320,8 @@ MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w, bool ca
 	return true;
 }
 
-/* The frame that the path leads to, with *n new frames inside it, or -1. */
+/* Returns the frame of the previous stack that the path leads to, with *n new frames inside it,
+ * or -1. */
 MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, const struct walk *w,
 			      int32_t last, uint32_t *n)
 {
@@ -338,7 +341,7 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	if (((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) || j > last || t->frame[j].need ||
 	    !suffix_holds(t, j, &next) || (uint32_t)j + left >= t->capacity)
 		return -1;
-	/* Further in the previous stack may be the same, too. */
+	/* Frames further inside may equal the previous stack's, too. */
 	for (; left > 1 && j < last; left--, j++)
 		if (t->slot[j + 1] != p->at[left - 2].address ||
 		    t->ip[j + 1] != p->at[left - 2].value)
@@ -347,7 +350,8 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	return j;
 }
 
-/* Takes the first `n` frames of a remembered path, as take_plain does those of a walk. */
+/* Replaces the stack inside `base` by the first `n` frames of a path, as take_plain does for a
+ * walk. */
 MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t base, uint32_t n,
 			 uint64_t *out)
 {
@@ -363,13 +367,13 @@ MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t b
 	}
 }
 
-/* A step by a rule that is not one of those, and on to a frame that may be one's. False = the walk
- * ends here. */
+/* Makes a step by a rule that does not fit into the thread's own table, then further ones up to
+ * a frame whose rule may fit. False = the walk ends here. */
 static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct walk *w, uint32_t *n)
 {
 	do {
 		w->deep = *n >= t->limit;
-		w->copy = t->brief; /* which is not made */
+		w->copy = t->brief; /* though a brief writer makes no copy */
 		if (w->deep || w->copy)
 			return false;
 		uint64_t rule = rule_of(w->ip, t->epoch);
@@ -393,9 +397,9 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 	return true;
 }
 
-/* Steps from the hook's caller to a frame that the previous stack holds, or to the end. Returns
- * that frame's index or -1, in *count the number of steps, and in *rules the bits of their rules. In
- * one piece, so that what each step changes stays in registers. */
+/* Steps from the hook's caller to a frame of the previous stack, or to the end. Returns the
+ * index of that frame, or -1; stores in *count the number of steps, and in *rules the bits of
+ * their rules. One function, so that the state of the walk stays in registers. */
 MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, uint64_t *rules)
 {
 	uint64_t ip = w->ip, sp = w->sp, bp = w->bp, all = 0;
@@ -458,7 +462,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 		ip = w->ip;
 		sp = w->sp;
 		bp = w->bp;
-		high = w->high; /* of another stack, below a signal's */
+		high = w->high; /* changed if the signal handler ran on another stack */
 		j = -1;
 		if (!on)
 			break;
@@ -474,7 +478,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 	return w->deep ? -1 : j;
 }
 
-/* In one piece, too: it is what every allocation waits for. */
+/* One function as well, for speed: every allocation waits for it. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
 	struct walk w = {.ip = frame[1],
@@ -488,7 +492,7 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	uint32_t n = 0;
 	struct mg_path *p = path_of(t, w.ip, w.sp);
 	int32_t base = -1;
-	if (MG_LIKELY(t->frames)) /* while sampling there are no paths: whole.c */
+	if (MG_LIKELY(t->frames)) /* paths are not used while sampling: see whole.c */
 		base = follow_path(t, p, &w, (int32_t)t->frames - 1, &n);
 	if (base >= 0) {
 		if (n) {
@@ -522,7 +526,7 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	}
 	uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
 	if (MG_UNLIKELY(n > MG_FRAMES_RECORD || !mg_has_room(t, words + n)))
-		out = t->ip + base + 1; /* where they are anyway */
+		out = t->ip + base + 1; /* the new frames' place in t->ip */
 	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) && !t->frame[base].need) {
 		if (n) {
 			take_plain(t, base, n, out);

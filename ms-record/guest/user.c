@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * What a program says of itself by memscope.h besides its blocks: pauses, blocks that became
- * others, and those that are not to be called leaks.
+ * Handles what a program reports by memscope.h apart from its blocks: pauses, reallocations, and
+ * blocks that are not to be reported as leaks.
  *
- * How many pauses are nested, and how often that changed between none and some, are one word of the
- * process, so that threads that pause and resume at once agree. A forked child goes on with its
- * copy of it. The session's state follows from that and from what ms-record was told; an MG_PAUSE
- * record says when, with the number of the change, by which ms-record puts several in order.
+ * One word of the process holds how many pauses are nested, and how often that changed between none
+ * and some, so that threads that pause and resume at the same time agree. A forked child continues
+ * with its copy. The session's state follows from this word and from ms-record's own request; an
+ * MG_PAUSE record gives the time, with the number of the change, by which ms-record orders several.
  */
 #include "record.h"
 
 #define DEPTH UINT64_C(0xffffffff)
 #define CHANGE (UINT64_C(1) << 32)
 
-static uint64_t pauses; /* changes << 32 | depth; an odd number of changes: it is paused */
+static uint64_t pauses; /* changes << 32 | depth; odd number of changes = paused */
 
 static bool is_paused(void)
 {
 	return __atomic_load_n(&pauses, __ATOMIC_SEQ_CST) & DEPTH;
 }
 
-/* One more or less. The number of the change, or 0: nothing changed. */
+/* Increments or decrements the depth. Returns the number of the change between paused and
+ * running, or 0: no such change. */
 static uint64_t count(bool pause)
 {
 	uint64_t was = __atomic_load_n(&pauses, __ATOMIC_SEQ_CST), now;
@@ -66,7 +67,8 @@ void mg_on_pause(const uint64_t *frame, bool pause)
 		apply(mg.session);
 }
 
-/* Another thread may have made the block just now: the stamp must be later than that one's. */
+/* Records an ms_ignore. Orders the clock, because another thread may have allocated the block
+ * just before, and the stamp must be later than that thread's. */
 void mg_on_ignore(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);

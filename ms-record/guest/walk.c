@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Walks that use no frame of the previous stack: to verify what the unwinder took, and to find out
- * whether a hook is still under way.
+ * Walks stacks without frames of the previous stack: to verify the unwinder's result, and to
+ * determine whether a hook is still running.
  */
 #include "core.h"
 #include "step.h"
@@ -23,7 +23,7 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	while (same) {
 		same = at > 0 && t->ip[--at] == w.ip;
 		if (!at && cut)
-			break; /* no more was sent, whatever comes */
+			break; /* the frames further out were not sent */
 		if (!same || !step(&w, mg_rule_derive(w.ip)))
 			break;
 	}
@@ -35,8 +35,8 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 #endif
 }
 
-/* A live hook's return address is read by a walk that comes past it, through the signal handler's
- * frame; two live hooks have not one frame. */
+/* A walk that passes a running hook, through the signal handler's frame, reads the hook's return
+ * address. Two running hooks never share a frame. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 {
 	struct walk w = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]};
@@ -45,8 +45,9 @@ bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 	if (!mg_own_stack(w.sp, &own))
 		return true; /* a signal stack */
 	if (t->busy - own.start >= own.end - own.start)
-		return false; /* was on another stack, and this is not one that a signal interrupts
-				 it with */
+		/* the hook was on another stack, and this is not a signal stack, on which a
+		 * handler could interrupt the hook */
+		return false;
 	w.low = w.sp;
 	w.high = own.end;
 	w.epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * Call stacks while sampling: whole ones are remembered.
+ * Takes call stacks while sampling, by remembering whole ones.
  *
- * A sample comes so long after the one before that little is in a cache of what unwind.c keeps, and
- * most of what a walk takes is the wait for memory. So of each stack that comes again all that its
- * walk read lies in one place, and is compared.
+ * Samples are so far apart in time that little of the data of unwind.c is still cached, and most of
+ * a walk's time is spent waiting for memory. So for each stack that occurs again, all words that
+ * its walk read are stored in one place, and compared.
  *
- * Why that is sound: it is the argument of unwind.c, with the hook's caller for the frame that is met,
- * and the root for the outermost one. The caller's ip and sp are compared, its bp if it needs that,
- * and all slots and all `checks` of the stack; and only what may be kept there is kept here.
+ * This is sound by the argument of unwind.c, with the hook's caller as the frame that is met, and
+ * the root as the outermost one. The caller's ip and sp are compared, its bp if needed, and all
+ * slots and all `checks` of the stack; and only stacks that unwind.c may keep are kept here.
  *
- *  W1 What is kept of the previous stack is what is the same in both, slots too.
- *  W2 Of the arrays of unwind.c only ip and slot are those of the stack that was taken last. So a walk
- *     begins with no previous stack, and neither meets its frames nor looks for a path, in whose
- *     memory the whole ones are.
+ *  W1 The kept part of the previous stack is the part that is equal in both, including slots.
+ *  W2 Of the arrays of unwind.c only ip and slot belong to the stack taken last. So a walk begins
+ *     with no previous stack; it meets none of its frames, and looks for no path, because the whole
+ *     stacks take the paths' memory.
  */
 #include "core.h"
 
-#define AHEAD 16 /* words of a stack, as most have, which is as many as share a line with at[0] */
-#define KEY_STEPS 3 /* the same functions allocate for many others */
+/* entries of value[] prefetched: enough for most stacks, and as many as share cache lines with
+ * at[0] */
+#define AHEAD 16
+/* callers that the key includes, because the same functions allocate for many callers */
+#define KEY_STEPS 3
 
-/* Returns where a stack like this one would be remembered. NULL = the thread is on another stack
- * than when it took the last, and the end of that one is not known here. */
+/* Returns the entry for a stack like this one. NULL = the thread is on another stack than at its
+ * last event, and the bounds of the new stack are not known here. */
 static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);
@@ -46,7 +49,8 @@ bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const u
 	if (m->sp != base + 8 || m->ip != frame[1] || !m->frames ||
 	    (m->need && m->bp != frame[0]) || base + m->top * UINT64_C(8) + 8 > t->high)
 		return false;
-	/* From call to call, as a walk goes: of the memory of an earlier stack there may be less. */
+	/* Compare from call to call, in the order of a walk: an earlier stack here may have been
+	 * larger. */
 	for (uint32_t i = m->frames; !x && i-- > 0;)
 		x = load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
 	for (uint32_t i = m->frames; !x && i < m->words; i++)
@@ -57,7 +61,7 @@ bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const u
 	return !x;
 }
 
-/* Makes it the previous stack, and writes what is not the same. */
+/* Makes `m` the previous stack, and writes into the ring the frames that differ. */
 static void take_whole(struct mg_writer *t, const struct mg_whole *m, uint32_t words)
 {
 	uint64_t base = m->sp - 8;
@@ -86,7 +90,7 @@ static void put_word(struct mg_whole *m, uint64_t address, uint64_t value)
 		m->top = at;
 }
 
-/* Notes what the walk that has just been done read, from the second time on that one begins so. */
+/* Stores in `m` the words that the last walk read, from the second occurrence of its start on. */
 static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)(frame + 2);

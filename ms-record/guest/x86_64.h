@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * x86-64, as cpu.h wants it.
+ * Defines for x86-64 the inline functions that cpu.h declares.
  */
 #pragma once
 
 /* ---- CFI ---- */
 
-/* DWARF's numbers of registers, and the expression "bp + n". */
+/* DWARF register numbers, and the opcode of the expression "bp + n". */
 enum { MG_DW_BP = 6, MG_DW_SP = 7, MG_DW_RA = 16, MG_DW_OP_BREG_BP = 0x76 };
-/* Which of the registers that a function keeps it is, in the order that the entries save them in; -1
- * = none, or bp. */
+/* Returns the index of a callee-saved register, in the order in which the entries save them; -1
+ * = another register, or bp. */
 MG_INLINE int mg_kept_of(uint64_t dwarf)
 {
 	return dwarf == 3 ? 0 : dwarf - 12 < MG_KEPT - 1 ? (int)dwarf - 11 : -1;
 }
-/* The kernel's signal frame: offsets in the struct ucontext that sp points at, and what is read. */
+/* Layout of the kernel's signal frame: offsets in the struct ucontext at sp, and the number of
+ * bytes read. */
 enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYTES = 176 };
 
 /* ---- entries ---- */
 
-/* Numbers the words, from the frame down, in which hooked functions' entries save arguments in
- * their order, the result, and the registers that a function keeps for its caller. */
+/* Word offsets from the frame, at which the entries of hooked functions save the arguments in
+ * their order (downwards), the result, and the callee-saved registers. */
 enum { MG_ENTRY_ARG = -6, MG_ENTRY_RESULT = -14, MG_ENTRY_KEPT = -1 };
-enum { MG_IMAGE_RETURN = -21, MG_IMAGE_CALLED = -18 };   /* x86_64_image.S */
-enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 };   /* x86_64_custom.S */
-enum { MG_ARGS_IN_REGISTERS = 6, MG_ARGS_ON_STACK = 2 }; /* those from this word of the frame on */
+enum { MG_IMAGE_RETURN = -21, MG_IMAGE_CALLED = -18 }; /* x86_64_image.S */
+enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 }; /* x86_64_custom.S */
+/* word offset from the frame of the first argument on the stack */
+enum { MG_ARGS_IN_REGISTERS = 6, MG_ARGS_ON_STACK = 2 };
 
-#define MG_VECTORS_BYTES 2752u /* x87 to AVX-512, and the header; at a multiple of 64 */
+#define MG_VECTORS_BYTES 2752u /* x87 to AVX-512 state and its header; aligned to 64 bytes */
 
 /* ---- instructions ---- */
 
@@ -91,9 +93,10 @@ MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bi
 	return a;
 }
 
-/* Registers for a stack copy. */
+/* Saves the registers for a stack copy in `r`. */
 #ifndef MG_IMAGE
-/* Inside the guest, whose frames ms-record unwinds too and leaves out. */
+/* Saves the registers as they are inside the guest: ms-record unwinds the guest's frames too,
+ * and drops them. */
 #define MG_TAKE_REGISTERS(r, frame)                                                                \
 	__asm__ volatile(                                                                          \
 		"lea 0f(%%rip), %%rax\n0:\n\tmov %%rax, %0\n\tmov %%rsp, %1\n\tmov %%rbp, "        \
@@ -105,8 +108,8 @@ MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bi
 		:                                                                                  \
 		: "rax")
 #else
-/* The image is known to no unwinder: of the hook's caller, as x86_64_image.S saved them. One less
- * than the return address lies in the call. */
+/* Saves the registers of the hook's caller, as x86_64_image.S stored them, because no unwinder
+ * knows the image. The return address - 1 lies in the call instruction. */
 #define MG_TAKE_REGISTERS(r, frame)                                                                \
 	do {                                                                                       \
 		(r)[MG_REG_IP] = (frame)[1] - 1;                                                   \

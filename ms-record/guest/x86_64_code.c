@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: what instructions around a return address say.
+ * x86-64: derives facts from the instructions around a return address.
  */
 #include "core.h"
 #include "cursor.h"
 
-enum { CODE_MOST = 32 }; /* bytes */
+enum { CODE_MOST = 32 }; /* most bytes of code read */
 
-/* `mov $15, %rax; syscall` */
+/* Compares the code with `mov $15, %rax; syscall`. */
 bool mg_is_sigreturn(const struct mg_unwind_info *info, uint64_t ip)
 {
 	static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
@@ -29,8 +29,9 @@ bool mg_is_call_of(uint64_t ip, uint64_t entry)
 	return bytes(&call, 1) == 0xe8 && ip + (uint64_t)bytes_signed(&call, 4) == entry;
 }
 
-/* An instruction between a call and the return, whose opcode (with REX) is `op`: what is added to
- * rsp goes to *offset. False = it is not known, or can go elsewhere. `bp`: rsp comes from rbp. */
+/* Reads an instruction between a call and the return, whose opcode (with REX) is `op`, and adds
+ * to *offset what it adds to rsp. False = it is unknown, or may branch. `bp`: rsp is set from
+ * rbp. */
 static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
 {
 	uint64_t operand = op >= 0x58 && op <= 0x5f ? 0 : bytes(c, 1);
@@ -52,7 +53,8 @@ static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
 	return op == 0x41 ? operand >= 0x58 && operand <= 0x5f : op - 0x58 < 8 && op != 0x5c;
 }
 
-/* A call in such code can be stepped out of if all between it and the return is known. */
+/* Steps out of a call in code without CFI if all instructions between the call and the return
+ * are known. */
 uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r)
 {
 	struct cursor c = {.at = ip, .end = r->end & ~MG_RANGE_FLAGS};

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * Where the slots of functions go that --hook names.
+ * Defines the code that slots of functions hooked by --hook jump to.
  *
  * A slot has pushed rbp and has left in it the address of {this code, displaced, hook}. Below the
  * frame {rbp, return address}:
  *
- *   -1 rbx   -2 r12   -3 r13   -4 r14   -5 r15      the caller's, for stack copies
- *   -6 rdi   -7 rsi   -8 rdx   -9 rcx  -10 r8  -11 r9   the arguments, later as the function left them
- *  -12 r10  -13 r11  -14 rax  -15 flags             the same
- *  -16 displaced  -17 hook  -18 (alignment)
- *  -34 .. -19  a copy of the words above the frame, where arguments may be
- *  -35 the function's return address: mg_entry_custom_back
+ * -1 rbx -2 r12 -3 r13 -4 r14 -5 r15 the caller's, for stack copies -6 rdi -7 rsi -8 rdx -9 rcx -10
+ * r8 -11 r9 the arguments, later the values after the function -12 r10 -13 r11 -14 rax -15 flags the
+ * same -16 displaced -17 hook -18 (alignment) -34 .. -19 a copy of the words above the frame, where
+ * arguments may be -35 the function's return address: mg_entry_custom_back
  *
- * As in x86_64_image.S every register but rsp is as its caller left it when the function begins, and
- * as the function left it when it returns; flags too. Vector registers are never touched. Where
- * mg_custom_before says that nobody has to see it return, the function is jumped to with the stack
- * as it was.
+ * As in x86_64_image.S every register but rsp is as its caller left it when the function begins,
+ * and as the function left it when it returns; flags too. Vector registers are never touched. If
+ * mg_custom_before returns 0, the entry jumps to the function with the stack as it was, and does
+ * not see it return.
  *
- * The unwind table is for exceptions that pass: the frame is simple, and has a personality that
- * takes note (custom.c).
+ * The unwind table is for exceptions that pass through: the frame is simple, and its personality
+ * function notes the exception (custom.c).
  */
 #include "x86_64_macros.h"
 	.text
-	.set FRAME, 144	/* from rsp, while arguments are not copied */
-	.set ARGS, 16	/* words that are copied */
+	.set FRAME, 144	/* offset of the frame from rsp before the arguments are copied */
+	.set ARGS, 16	/* words of stack arguments that are copied */
 
 	.macro restore
 	pushq 24(%rsp)
@@ -87,8 +85,8 @@ mg_entry_custom_back:
 	ret
 	.cfi_def_cfa_offset 16+FRAME
 	.cfi_offset %rbp, -16
-	/* Its address is read where a leaf function may keep its own: signal handlers leave that
-	 * alone. */
+	/* Reads the function's address from the red zone, which
+	 * signal handlers do not change. */
 pass:
 	mov 16(%rsp), %rax
 	mov %rax, FRAME-8(%rsp)

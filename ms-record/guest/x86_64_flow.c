@@ -35,51 +35,54 @@
 
 enum { SP = 4, BP = 5, NOWHERE = 16 };
 enum { WAYS = 8, PUSHED = 8, CALLS = 4 };
-enum { MOST = 2000 };              /* instructions on all ways */
-enum { FAR = 4096, BACK = 32768 }; /* bytes: of a far jump; that are searched for a prologue */
-enum { APART = 32, TRIES = 2 };    /* bytes of a prologue; how many are tried */
+enum { MOST = 2000 }; /* most instructions decoded on all paths together */
+/* least bytes of a far jump; most bytes searched backwards for a prologue */
+enum { FAR = 4096, BACK = 32768 };
+enum { APART = 32, TRIES = 2 }; /* most bytes of a prologue; most prologues tried */
 
-/* A value in terms of rsp and rbp at the beginning: rsp + n, rbp + n, or the word there. */
+/* Describes a value in terms of rsp and rbp at the beginning: rsp + n, rbp + n, or the word
+ * stored there. */
 enum kind { UNKNOWN, FROM_SP, FROM_BP, AT_SP, AT_BP };
 struct value {
 	int32_t n : 29;
 	uint32_t kind : 3;
 };
 
-/* A way under way. */
+/* Holds the state of one execution path being followed. */
 struct way {
 	uint64_t at;
 	struct value sp, bp;
-	struct value pushed[PUSHED]; /* below the first rsp: at rsp - 8, rsp - 16 ... */
-	int32_t calls[CALLS];        /* where rsp was at calls, from its first value */
+	/* values pushed below the first rsp: at rsp - 8, rsp - 16 ... */
+	struct value pushed[PUSHED];
+	int32_t calls[CALLS]; /* rsp at calls, relative to its first value */
 	uint32_t call_count;
-	int32_t written; /* by pushes, up to this word from the first rsp */
+	int32_t written; /* end of the words overwritten by pushes, relative to the first rsp */
 	bool doubtful;   /* F4 */
 };
 
 struct search {
 	struct cursor code;
 	bool aligned;  /* F2 */
-	uint32_t left; /* instructions */
+	uint32_t left; /* instructions that may still be decoded */
 	uint32_t waiting;
-	uint64_t seen[16]; /* branches taken, by a hash of where they lead */
+	uint64_t seen[16]; /* bit set of branches taken, by a hash of their targets */
 	struct way ways[WAYS];
 };
 
 /* ---- one instruction ------------------------------------------------------------------------- */
 
-enum { ONE, TWO, THREE_38, THREE_3A }; /* maps of opcodes */
+enum { ONE, TWO, THREE_38, THREE_3A }; /* opcode maps */
 
 struct instruction {
-	uint8_t map, op, mod, reg, rm; /* with the bits of prefixes */
-	uint8_t vvvv, base;            /* of what is in memory: a register, or NOWHERE */
+	uint8_t map, op, mod, reg, rm; /* register numbers include the prefixes' bits */
+	uint8_t vvvv, base;            /* base: base register of a memory operand, or NOWHERE */
 	bool vector, wide, rex, small, rep;
 	int64_t displacement, immediate;
 };
 
-/* Tells what follows each opcode: m an operand's byte, M and an 8-bit value, D and a 32-bit value,
- * b, w, d, v and q values of 8, 16, 32, 32 or 64, and 64 bits, f an operand and perhaps a value, x
- * = unknown here, or it ends the way. */
+/* Lists what follows each opcode: m a ModRM operand, M the same and an 8-bit value, D the same
+ * and a 32-bit value; b, w, d, v and q values of 8, 16, 32, 32 or 64, and 64 bits; f an operand
+ * and perhaps a value; x: unknown here, or the path ends. */
 static const char follows_one[] = "mmmmbdxxmmmmbdxxmmmmbdxxmmmmbdxx"
 				  "mmmmbdxxmmmmbdxxmmmmbdxxmmmmbdxx"
 				  "xxxxxxxxxxxxxxxx................"
@@ -119,7 +122,7 @@ static void read_operand(struct cursor *c, struct instruction *in, unsigned r, u
 		in->base = NOWHERE;
 }
 
-/* A prefix of vector instructions, which holds part of the opcode. */
+/* Reads a VEX or EVEX prefix, which contains part of the opcode. */
 static bool read_vector(struct cursor *c, struct instruction *in, uint64_t first, unsigned rxb[3])
 {
 	uint64_t a = bytes(c, 1), w = first == 0xc5 ? a : bytes(c, 1);
@@ -132,7 +135,8 @@ static bool read_vector(struct cursor *c, struct instruction *in, uint64_t first
 	rxb[0] = a & 0x80 ? 0 : 8;
 	rxb[1] = first != 0xc5 && !(a & 0x40) ? 8 : 0;
 	rxb[2] = first != 0xc5 && !(a & 0x20) ? 8 : 0;
-	in->map = map == 5 || map == 6 ? THREE_38 : (uint8_t)map; /* their operands are alike */
+	/* their operands have the same form */
+	in->map = map == 5 || map == 6 ? THREE_38 : (uint8_t)map;
 	in->small = (w & 3) == 1;
 	in->rep = (w & 3) > 1;
 	in->op = (uint8_t)bytes(c, 1);
@@ -174,7 +178,8 @@ static char read_opcode(struct cursor *c, struct instruction *in, unsigned rxb[3
 	return in->map == TWO ? follows_two[in->op] : follows_one[in->op];
 }
 
-/* Reads the instruction at the cursor. False = it is unknown, or nothing is executed behind it. */
+/* Reads the instruction at the cursor. False = it is unknown, or no instruction is executed
+ * after it. */
 static bool read_instruction(struct cursor *c, struct instruction *in)
 {
 	unsigned rxb[3] = {0};
@@ -204,7 +209,7 @@ static bool read_instruction(struct cursor *c, struct instruction *in)
 	return !c->bad;
 }
 
-/* ---- what it does ---------------------------------------------------------------------------- */
+/* ---- the effect of an instruction ------------------------------------------------------------ */
 
 static struct value plus(struct value v, int64_t n)
 {
@@ -216,7 +221,7 @@ static struct value plus(struct value v, int64_t n)
 	return v;
 }
 
-/* The word at an address. */
+/* Returns the word at an address. */
 static struct value word(const struct way *w, struct value at)
 {
 	if (at.kind == FROM_SP && at.n < 0)
@@ -241,7 +246,7 @@ static struct value get(const struct way *w, unsigned reg)
 	return reg == SP ? w->sp : reg == BP ? w->bp : (struct value){0};
 }
 
-/* Pushes; false = it is not known where. */
+/* Pushes a value; false = rsp is unknown. */
 static bool push(struct way *w, struct value v)
 {
 	w->sp = plus(w->sp, -8);
@@ -261,7 +266,7 @@ static void pop(struct way *w, unsigned reg)
 	set(w, reg, v);
 }
 
-/* Which registers it may write, as bits; of what is not known best. */
+/* Returns a bit set of the general registers that the instruction may write. */
 static uint32_t writes_two(const struct instruction *in)
 {
 	uint32_t reg = 1u << in->reg, rm = in->mod == 3 ? 1u << in->rm : 0;
@@ -269,7 +274,7 @@ static uint32_t writes_two(const struct instruction *in)
 	if ((op & 0xf8) == 0xc8 && !in->vector)
 		return 1u << in->rm; /* bswap */
 	if ((op & 0xfe) == 0x2c || op == 0x50 || op == 0xd7 || op == 0xc5)
-		return reg; /* from vectors */
+		return reg; /* from vector registers */
 	if (op == 0x7e)
 		return in->rep ? 0 : rm;
 	if (in->vector)
@@ -287,7 +292,7 @@ static uint32_t writes_one(const struct instruction *in)
 {
 	uint32_t reg = 1u << in->reg, rm = in->mod == 3 ? 1u << in->rm : 0;
 	unsigned op = in->op;
-	if (op < 0x40) { /* two operands; the last kind compares */
+	if (op < 0x40) { /* arithmetic with two operands; the last kind, cmp, writes none */
 		bool operands = (op & 7) < 4 && op < 0x38;
 		if (!(op & 1) && !in->rex)
 			return 0;
@@ -326,8 +331,8 @@ static uint32_t writes(const struct instruction *in)
 	return in->op >= 0x14 && in->op <= 0x17 && in->mod == 3 ? 1u << in->rm : 0;
 }
 
-/* Does it to the way: what moves values between rsp, rbp and the stack, and that others are lost.
- * False = the way ends. */
+/* Applies an instruction to the path's state: follows values moved between rsp, rbp and the
+ * stack, and marks others as unknown. False = the path ends. */
 static bool execute(struct way *w, const struct instruction *in)
 {
 	unsigned op = in->map == ONE ? in->op : 0x100;
@@ -364,9 +369,10 @@ static bool execute(struct way *w, const struct instruction *in)
 	return true;
 }
 
-/* ---- where it leads -------------------------------------------------------------------------- */
+/* ---- following paths ------------------------------------------------------------------------- */
 
-/* The rule of a return whose address is at w->sp. 0 = it is none of this frame. */
+/* Returns the rule for a return instruction whose address is at w->sp. 0 = it does not return
+ * from this frame. */
 static uint64_t rule_at_return(const struct search *s, const struct way *w)
 {
 	struct value ra = w->sp, bp = w->bp;
@@ -399,7 +405,8 @@ static uint64_t rule_at_return(const struct search *s, const struct way *w)
 	       (uint64_t)(uint32_t)cfa << 32;
 }
 
-/* Was that branch taken before? A hash that another one has, too, costs a way. */
+/* Tells whether a branch to `to` was taken before, and marks it as taken. A hash collision loses
+ * a path. */
 static bool seen(struct search *s, uint64_t to)
 {
 	uint64_t h = to * UINT64_C(0x9e3779b97f4a7c15) >> 54, bit = UINT64_C(1) << (h & 63);
@@ -422,17 +429,17 @@ static bool pass_call(struct way *w)
 	return true;
 }
 
-/* Is the frame taken down, and rbp the caller's? */
+/* Tells whether the frame has been released and rbp restored for the caller. */
 static bool is_down(const struct way *w)
 {
 	return (w->sp.kind == FROM_BP || (w->sp.kind == FROM_SP && w->sp.n > 0)) &&
 	       (w->bp.kind == AT_SP || w->bp.kind == AT_BP);
 }
 
-/* Names what an instruction does to the way besides what execute() does. */
+/* Names the control-flow effects of an instruction. */
 enum ends { GOES_ON, BRANCHES, CALLS_OUT, JUMPS, LEAVES, RETURNS, STOPS };
 
-/* Reads the next instruction; *to is where it may lead besides. */
+/* Reads and applies the next instruction; *to: the address to which it may branch, 0 = unknown. */
 static enum ends next_instruction(const struct search *s, struct way *w, uint64_t *to)
 {
 	struct instruction in;
@@ -447,7 +454,7 @@ static enum ends next_instruction(const struct search *s, struct way *w, uint64_
 	if (op == 0xc3)
 		return RETURNS;
 	if (indirect && !in.mod && (in.rm & 7) == 5)
-		return LEAVES; /* by the linkage table */
+		return LEAVES; /* through the procedure linkage table */
 	if (op == 0xe9 || op == 0xeb || indirect)
 		return JUMPS;
 	if ((op & 0xff0) == 0x70 || (op & 0xff0) == 0x180 || (op & 0xffc) == 0xe0)
@@ -457,7 +464,7 @@ static enum ends next_instruction(const struct search *s, struct way *w, uint64_
 	return op == 0xc2 || !execute(w, &in) ? STOPS : GOES_ON;
 }
 
-/* Follows a way to its end. Returns a rule or 0. */
+/* Follows an execution path to its end. Returns a rule or 0. */
 static uint64_t follow_way(struct search *s, struct way *w)
 {
 	uint64_t to = 0;
@@ -477,7 +484,7 @@ static uint64_t follow_way(struct search *s, struct way *w)
 			break;
 		case JUMPS:
 			if (is_down(w))
-				return rule_at_return(s, w); /* on to another function */
+				return rule_at_return(s, w); /* a tail call */
 			if (!to || seen(s, to))
 				return 0;
 			w->doubtful |= w->call_count && to - w->at + FAR > 2 * FAR;
@@ -505,8 +512,8 @@ static uint64_t find_forwards(struct search *s, uint64_t at)
 	return 0;
 }
 
-/* Instructions may stand in between. Not that of a frame on a stack that was aligned before: its
- * caller's is elsewhere. */
+/* Tells whether `p` is at `push %rbp`, with `mov %rsp, %rbp` soon after it. False for a prologue
+ * that has realigned the stack before: the caller's frame is elsewhere. */
 static bool is_prologue(const uint8_t *p, const uint8_t *end)
 {
 	if (*p != 0x55 || (p[-4] == 0x41 && p[-3] == 0xff && p[-2] == 0x72 && p[-1] == 0xf8))
@@ -518,12 +525,13 @@ static bool is_prologue(const uint8_t *p, const uint8_t *end)
 	return false;
 }
 
-/* Is all from a prologue at `p` up to `goal` one function's, which has its frame at rbp there? Taken as it
- * stands: behind a return goes on what was branched to. */
+/* Tells whether the code from a prologue at `p` up to `goal` belongs to one function that has
+ * its frame at rbp at `goal`. Reads the code linearly: after a return, continues with the state
+ * at the last forward branch. */
 static bool has_frame(struct search *s, uint64_t p, uint64_t goal)
 {
 	struct way w = {.at = p, .sp.kind = FROM_SP, .bp.kind = FROM_BP}, body = w;
-	uint64_t to, last = 0; /* that was branched to */
+	uint64_t to, last = 0; /* furthest target of a branch */
 	while (w.at < goal) {
 		struct cursor c = s->code;
 		c.at = w.at;
@@ -538,7 +546,7 @@ static bool has_frame(struct search *s, uint64_t p, uint64_t goal)
 			body = w;
 			last = to > last ? to : last;
 		}
-		if (e == JUMPS && !to && !is_down(&w)) { /* a switch */
+		if (e == JUMPS && !to && !is_down(&w)) { /* a switch's jump table */
 			body = w;
 			last = w.at > last ? w.at : last;
 		}
@@ -554,7 +562,8 @@ static bool has_frame(struct search *s, uint64_t p, uint64_t goal)
 	       (!s->aligned || (w.sp.kind == FROM_SP && (w.sp.n & 15) == 8));
 }
 
-/* Is rbp the frame pointer at `at`? Where a prologue begins is looked for in eight bytes at a time. */
+/* Tells whether rbp is the frame pointer at `at`. Searches eight bytes at a time for the
+ * beginning of a prologue. */
 static bool find_backwards(struct search *s, uint64_t at)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);

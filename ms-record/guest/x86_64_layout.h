@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: what layout.h says of entries and registers.
+ * Defines for x86-64 what layout.h needs of entries and registers.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Registers in MG_COPY, as they were inside the guest: unwinding starts there and frames in the
- * guest are dropped. */
+/* Numbers the registers of a stack copy (MG_COPY), as they were inside the guest: unwinding
+ * starts there, and the guest's frames are dropped. */
 enum mg_copy_reg {
 	MG_REG_IP,
 	MG_REG_SP,
@@ -20,35 +20,38 @@ enum mg_copy_reg {
 	MG_COPY_REGS
 };
 
-/* Registers that a function keeps for its caller, beside bp. */
+/* number of callee-saved registers other than bp */
 #define MG_KEPT 5u
 
-/* Defines where the C libraries keep a thread's number, in bytes from its thread pointer. */
+/* Offsets in bytes from a thread pointer at which the C libraries store the thread's tid. */
 #define MG_TID_GLIBC 720u
 #define MG_TID_MUSL 48u
-/* Defines where musl keeps the start of a thread's stack, in bytes from its thread pointer; the
- * value there is 0 if the stack is on memory of the program's own. */
+/* Offset in bytes from a thread pointer at which musl stores the start of the thread's stack;
+ * the value there is 0 if the program provided the stack's memory. */
 #define MG_STACK_MUSL 72u
 
 /* The jump at the entry of a hooked function. */
-#define MG_JUMP_BYTES 5u                     /* of the jump */
-#define MG_JUMP_FIRST 2u                     /* of a jump to itself, which is there in between */
+#define MG_JUMP_BYTES 5u /* size in bytes */
+/* size in bytes of a jump to itself, written while the entry is being patched */
+#define MG_JUMP_FIRST 2u
 #define MG_JUMP_REACH (UINT64_C(0x7f) << 24) /* a little less than 2 GiB */
 #define MG_JUMP_REACH_NAME "2 GiB"
-#define MG_DISPLACED_MAX 20u /* the longest instruction that begins in the first 5 bytes */
+/* bytes of the instructions that begin in the first 5 bytes, at most */
+#define MG_DISPLACED_MAX 20u
 #define MG_SLOT_BYTES 128u
 
-/* In front of a slot's displaced instructions. */
+/* Describes the head of a slot, in front of its displaced instructions. */
 struct mg_slot_head {
 	uint8_t code[16];
-	uint64_t enter;     /* of the image */
+	uint64_t enter;     /* address of the image's code that the slot jumps to */
 	uint64_t displaced; /* address of the displaced instructions */
-	uint64_t hook;      /* of the manifest */
+	uint64_t hook;      /* address of the manifest's mg_hook */
 };
-#define MG_SLOT_DISPLACED 40u /* offset of those */
+#define MG_SLOT_DISPLACED 40u /* offset in a slot of the displaced instructions */
 
-#define MG_CALL_MOST 7u /* bytes of a call */
-/* Is there one in front of that return address? So many bytes can be read there. */
+#define MG_CALL_MOST 7u /* most bytes of a call instruction */
+/* Tells whether a call instruction ends at `after`; MG_CALL_MOST bytes before it have to be
+ * readable. */
 static inline bool mg_is_call(const uint8_t *after)
 {
 	bool is = after[-5] == 0xe8;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Macros for the assembly that functions jump to where they are hooked: many registers at once.
+ * Macros for the assembly code that hooked functions jump to: they load or store many registers at
+ * once.
  */
 /* clang-format off */
-	/* Registers from words, or to them, the first of which is at `from`(%rsp). */
+	/* Load registers from consecutive words, or store them there; the first word is at
+	 * `from`(%rsp). */
 	.macro load from regs:vararg
 	.set word, \from
 	.irp reg, \regs

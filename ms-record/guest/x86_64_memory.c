@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: the four functions that a compiler may call on its own in freestanding code. Hidden:
- * nobody else sees them.
+ * x86-64: defines the four functions that a compiler may call implicitly in freestanding code. They
+ * are hidden, so that no other module uses them.
  */
 #include <stddef.h>
 

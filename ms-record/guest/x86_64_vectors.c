@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: vector registers kept over what the dynamic linker does.
+ * x86-64: saves and restores vector registers around calls of the dynamic linker.
  */
 #include "cpu.h"
 
-#define PARTS 0xe7u /* x87 to AVX-512; not the tiles, which nobody there uses */
+#define PARTS 0xe7u /* x87 to AVX-512 state; not AMX tiles, which the dynamic linker does not use */
 
 static bool has_xsave;
 

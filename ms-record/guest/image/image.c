@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * The backend for a process that runs already: the hooks that slots come to, and the beginning of a
- * session, which is the first event's.
+ * The backend for a process that runs already: the hooks that slots call, and the start of a
+ * session, at the first event.
  *
- *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
- *     made (seccomp_seen is set), so no filter is in the way and no descriptor is needed. A thread
- *     that opens a module (sampled: while --hook was given) spins until what it has is hooked, and maps a page
- *     for that when ms-record asks for it (late.c); a program that locks all its memory has that
- *     done here (apart.c).
- *  A2 What a function does to be done is not the program's: while the function of a hook runs on
- *     this thread, hooks further down its stack pass through (`inside`). One that was left for good
- *     is noticed by its return address, which is not there any more.
- *  A3 Threads come and go unseen; a place is known by the thread pointer, and whose it is by the
- *     thread's number in its control block.
- *  A4 A forked child has a copy of all but the session, which it has in common with its parent; its
- *     gate is wiped. At its first event it takes a slot of the session (fork.c), if one is ready.
- *     It is not recorded where its number cannot be told: the C library knows it only of children
- *     that it made itself. Should a signal handler have forked inside a hook, the child ends that
- *     hook in memory that is there, and publishes nothing.
- *  A5 When ms-record is gone, rings run full. A thread that drops looks at the recorder's
- *     heartbeat, and shuts the gate when that has stopped.
- *  A6 The list of modules is ms-record's. When the linker is about to take some away the table is
- *     void until ms-record has looked: nothing of it is read then.
+ *  A1 Threads never wait: the session says so (wait_ticks 0), and a full ring drops records. No
+ *     system call is made (seccomp_seen is set), so no filter is in the way and no descriptor is
+ *     needed. There are two exceptions. A thread that opens a module (while sampling, only with
+ *     --hook) spins until the functions in it are hooked, and maps a page for that when ms-record
+ *     asks for it (late.c); and if the program locks all its memory, that is done here (apart.c).
+ *  A2 Events caused inside a hooked function are not the program's: while the function of a hook
+ *     runs on this thread, hooks further down its stack pass through (`inside`). If the function
+ *     was left for good, by a longjmp, this is noticed because its return address is no longer on
+ *     the stack.
+ *  A3 Threads begin and end unnoticed; a place is found by the thread pointer, and its owner is
+ *     identified by the tid in the thread's control block.
+ *  A4 A forked child has a copy of everything except the session, which it shares with its parent;
+ *     its gate is zeroed. At its first event it takes a slot of the session (fork.c), if one is
+ *     ready. It is not recorded if its tid is unknown: the C library knows the tid only of children
+ *     that it made itself. If a signal handler forked inside a hook, the child ends that hook in
+ *     memory that exists, and publishes nothing.
+ *  A5 When ms-record is gone, rings fill up. A thread that drops a record checks the recorder's
+ *     heartbeat, and shuts the gate if the heartbeat has stopped.
+ *  A6 The list of modules is ms-record's. When the dynamic linker is about to remove modules, the
+ *     table is void until ms-record has updated it: nothing of it is read until then.
  */
 #include <sys/syscall.h>
 
@@ -30,8 +31,9 @@
 
 #define EXPORT __attribute__((visibility("default"), used))
 #define ENTRY __attribute__((visibility("hidden"), used))
-#define STILL_SECONDS 5u        /* without a beat: ms-record is gone */
-#define STILL_EVENTS (1u << 26) /* events without a beat, where time is counted in events */
+/* seconds without a heartbeat after which ms-record is considered gone */
+#define STILL_SECONDS 5u
+#define STILL_EVENTS (1u << 26) /* events without a heartbeat for the same, if stamps are counts */
 
 _Static_assert(sizeof(struct mg_image_gate) == sizeof(struct mg_gate), "the gate's layout");
 _Static_assert(sizeof(struct mg_place) <= MG_PLACE_BYTES, "room for places");
@@ -46,7 +48,7 @@ ENTRY void mg_image_after(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_free(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_linker(const uint64_t *frame, const struct mg_hook *h);
 
-/* Names the words of the frame where the entries save arguments and the result. */
+/* Numbers the words of the frame in which the entries save arguments and the result. */
 enum { ARG_0 = MG_ENTRY_ARG, ARG_1 = ARG_0 - 1, ARG_2 = ARG_0 - 2, RESULT = MG_ENTRY_RESULT };
 
 EXPORT struct mg_manifest mg_manifest = {
@@ -62,8 +64,8 @@ EXPORT struct mg_manifest mg_manifest = {
 
 struct mg_place *mg_places;
 static bool laid_out;
-static uint32_t process;  /* its number, or one of a thread of it */
-static uint32_t removals; /* by the dynamic linker, of modules */
+static uint32_t process;  /* the process's pid, or the tid of one of its threads */
+static uint32_t removals; /* number of times that the dynamic linker removed modules */
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -157,8 +159,7 @@ static bool is_realloc(const struct mg_hook *h, const uint64_t *frame)
 	return (h->kind == MG_HOOK_REALLOC || h->kind == MG_HOOK_REALLOCARRAY) && frame[ARG_0];
 }
 
-/* Multiplies sizes; a product that is too large becomes SIZE_MAX, with which every allocation
- * fails. */
+/* Multiplies sizes; an overflowing product becomes SIZE_MAX, with which every allocation fails. */
 static uint64_t times(uint64_t a, uint64_t b)
 {
 	uint64_t all;
@@ -187,7 +188,7 @@ static uint64_t succeed(void)
 	return 0;
 }
 
-/* Is there nothing for madvise or mlockall to do, or was it done? See apart.c. */
+/* Tells whether madvise has nothing to do, or mlockall has been done here. See apart.c. */
 static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 {
 	uint64_t start = frame[ARG_0], end = start + frame[ARG_1];
@@ -199,7 +200,8 @@ static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 	return !mg_lock_all((uint32_t)frame[ARG_0]);
 }
 
-/* A child of vfork, which shares its parent's session, has another number than stands there. */
+/* Reports the exit status, except in a child of vfork: it shares its parent's session, and its
+ * tid differs from the parent's stored there. */
 static void before_exit(int status)
 {
 	if (__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && !mg.filtered &&
@@ -208,7 +210,8 @@ static void before_exit(int status)
 		__atomic_store_n(&mg.session->end_status, mg_end_status(status), __ATOMIC_RELEASE);
 }
 
-/* A program is about to begin, perhaps in a child of vfork: nothing is written but the stack. */
+/* Reports a program that is about to begin, perhaps in a child of vfork, and so writes to the
+ * stack only. */
 static void before_exec(const uint64_t *frame, const struct mg_hook *h)
 {
 	char room[MG_NAME_BYTES];
@@ -226,8 +229,8 @@ static void before_exec(const uint64_t *frame, const struct mg_hook *h)
 		mg_tell_exec(mg_manifest.socket, path, MG_EXEC_SELF);
 }
 
-/* Handles hooks that are neither an allocator's nor the linker's. Handlers of a fork run as the
- * program's own code. */
+/* Handles hooks that are neither an allocator's nor the dynamic linker's. fork's own handlers
+ * (pthread_atfork) count as the program's code. */
 static __attribute__((noinline)) void before_other(uint64_t *frame, const struct mg_hook *h)
 {
 	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
@@ -298,7 +301,7 @@ void mg_image_after(const uint64_t *frame, const struct mg_hook *h)
 		mg_on_failed(frame, size);
 }
 
-/* Does the allocator call itself? */
+/* Tells whether the allocator itself makes the call. */
 static bool is_inner(const struct mg_hook *h, uint64_t ip)
 {
 	return MG_UNLIKELY(ip - h->inner_low < h->inner_high - h->inner_low) &&
@@ -317,14 +320,15 @@ bool mg_custom_is_open(const uint64_t *frame)
 	return place_for(frame) != NULL;
 }
 
-/* After a detach there are no places any more. */
+/* Returns NULL after a detach, when there are no places any more. */
 struct mg_writer *mg_custom_writer(void)
 {
 	const struct mg_place *p = mg_places ? mg_place_here() : NULL;
 	return p && !(p->self & 1) ? (struct mg_writer *)p->self : NULL;
 }
 
-/* A6. The linker's lock is held, so this is one thread at a time. */
+/* A6: handles a change of the list of modules. The dynamic linker's lock is held, so this runs
+ * in one thread at a time. */
 void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };
@@ -356,22 +360,22 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 
 void mg_custom_linker(const uint64_t *frame)
 {
-	(void)frame; /* it has an entry of its own */
+	(void)frame; /* the linker's hook has an entry of its own here */
 }
 
-/* ---- the session begins ---------------------------------------------------------------------- */
+/* ---- the start of a session ------------------------------------------------------------------ */
 
-/* The table as this process last saw it right, which is what a forked child copies; and how often
- * the linker took modules away, then and since. Other threads may write it while one forks: any mix
- * is true, for entries are only added, and those of modules that went are closed before the table
- * is right again. */
+/* Holds the table of modules when it was last correct, which a forked child copies, and the
+ * number of removals of modules at that time. Other threads may write it during a fork: any
+ * mixture of old and new values is correct, because entries are only added, and removed modules
+ * are closed before the table is correct again. */
 static struct {
 	const struct mg_module *table;
 	uint32_t count, epoch, removals;
 } known;
 
-/* In a forked child. Entries keep their numbers. Without any the table is void until ms-record has
- * looked. */
+/* Fills a forked child's table of modules; entries keep their numbers. Without any entry, the
+ * table is void until ms-record has filled it. */
 static void modules_forked(void)
 {
 	struct mg_session *s = mg.session;
@@ -410,7 +414,7 @@ static bool find_unwind_info(uint64_t ip, struct mg_unwind_info *info)
 	return false;
 }
 
-/* Cuts a piece off the private memory, or NULL. */
+/* Takes the next `bytes` bytes of the private memory; NULL = too little is left. */
 static void *cut(uint64_t *at, uint64_t bytes)
 {
 	uint64_t end = mg_manifest.private + mg_manifest.private_bytes;
@@ -421,7 +425,8 @@ static void *cut(uint64_t *at, uint64_t bytes)
 	return (void *)start;
 }
 
-/* Writers, one for each ring as far as they fit: with less room each where it is short. */
+/* Places the writers, one for each ring as far as they fit; if memory is short, with room for
+ * fewer frames each. */
 static bool lay_writers(uint64_t *at, uint64_t room, uint32_t rings)
 {
 	enum { FEW = 16 };
@@ -462,7 +467,7 @@ static bool lay_out(const struct mg_session *s)
 	return true;
 }
 
-/* Notes which mappings are ours, besides the image: see apart.c. */
+/* Notes the guest's mappings other than the image: see apart.c. */
 static void note_ours(void)
 {
 	const struct mg_manifest *m = &mg_manifest;
@@ -504,10 +509,10 @@ static bool start(void)
 		mg.main_tp ? *(const volatile uint32_t *)(mg.main_tp + mg_manifest.tid_offset) : 0;
 	mg.slots = (struct mg_fork_slot *)(void *)((char *)s + s->slots_offset);
 	mg.slot_count = s->slot_max;
-	/* An earlier session, or the process that forked, may have left other values in these. */
+	/* An earlier session, or the parent process, may have left other values here. */
 	mg.writer_base = mg.writers_used = 0;
 	mg.fork_stamp = mg.missed = 0;
-	/* None of the modules that were there at first has gone. */
+	/* None of the modules present at first has been removed. */
 	known.table = mg.modules;
 	known.count = s->epoch || s->modules_closing ? 0 : s->modules_first;
 	known.epoch = 0;
@@ -518,9 +523,10 @@ static bool start(void)
 	return laid_out;
 }
 
-/* Another thread begins the session now, which takes microseconds. Who does not get in meanwhile
- * (the other one does not run, or is this thread, below a signal handler) came before the session:
- * a block of that time is one from before, when it is given back. */
+/* Waits while another thread begins the session, which takes microseconds. A thread that cannot
+ * wait for that (the other thread does not run, or is this thread, interrupted by a signal
+ * handler) passes as if it came before the session: a block that it allocates counts as
+ * preexisting. */
 static bool begun_meanwhile(const struct mg_gate *g)
 {
 	enum { TURNS = 10000 };
@@ -534,7 +540,7 @@ static bool begun_meanwhile(const struct mg_gate *g)
 	return false;
 }
 
-/* A4: the process that forked had no event yet, so nothing is laid out. */
+/* A4: starts the session in a child whose parent had no event yet, so that nothing is laid out. */
 static bool start_forked(struct mg_gate *g)
 {
 	uint64_t nobody = 0;
@@ -542,7 +548,7 @@ static bool start_forked(struct mg_gate *g)
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
 	bool good = start();
-	process = 0; /* the number that stands there may be this process's */
+	process = 0; /* the number just read may be this process's own */
 	g->counted = !good;
 	__atomic_store_n(&g->adopting, 0, __ATOMIC_RELEASE);
 	return good;
@@ -564,7 +570,7 @@ static bool begin_forked(const uint64_t *frame, struct mg_gate *g)
 	return false;
 }
 
-/* The gate is shut, and nobody has said that this is to be so: the session's first event, or a
+/* Handles a call at a shut gate that was not shut on purpose: the session's first event, or a
  * forked child's. */
 bool mg_shut(const uint64_t *frame)
 {

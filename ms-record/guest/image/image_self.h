@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The image's way to a thread's writer: a table by thread pointer, since it has no thread-local
- * storage. Included ahead of the core's files when they are compiled for the image.
+ * Finds a thread's writer in the image: in a table by thread pointer, since the image has no
+ * thread-local storage. Included before the core's files when they are compiled for the image.
  */
 #pragma once
 
@@ -8,23 +8,24 @@
 
 #include "ms-record/guest/cpu.h"
 
-/* fork.c's, for a child; the image asks first whether there is a session to begin. */
+/* Name of fork.c's mg_shut in the image, for a forked child; the image first checks whether
+ * there is a session to begin. */
 #define MG_SHUT mg_shut_forked
 
-/* One thread's place. Whose it is tells its number: control blocks are used again. */
+/* Describes a thread's place. `tid` tells whose it is, because control blocks are reused. */
 struct mg_place {
-	uint64_t tp;            /* 0 = nobody's */
+	uint64_t tp;            /* 0 = unused */
 	uintptr_t self;         /* the writer: see MG_SELF */
-	const uint64_t *inside; /* frame of the hook whose function runs, NULL = none */
-	void *held;             /* a realloc's writer, */
-	uint64_t before;        /* and its stamp */
-	uint64_t lost;          /* events lost, as last seen */
+	const uint64_t *inside; /* frame of the hook whose function is running, NULL = none */
+	void *held;             /* writer of a realloc in progress */
+	uint64_t before;        /* stamp of that realloc */
+	uint64_t lost;          /* number of lost events at the last check */
 	uint32_t tid;
 };
 
 extern struct mg_place *mg_places __attribute__((visibility("hidden")));
-/* Returns a thread's place that is not the first one looked at; takes one if there is none. NULL =
- * no place is left. */
+/* Returns the place of a thread if it is not the first one probed; takes one if the thread has
+ * none. NULL = no place is free. */
 struct mg_place *mg_place_far(uint64_t tp, uint32_t first) __attribute__((visibility("hidden")));
 
 MG_INLINE struct mg_place *mg_place_here(void)
@@ -35,5 +36,5 @@ MG_INLINE struct mg_place *mg_place_here(void)
 	return MG_LIKELY(p->tp == tp) ? p : mg_place_far(tp, first);
 }
 
-/* The core asks only where image.c has found the place. */
+/* The core uses it only after image.c has found the thread's place. */
 #define MG_SELF (&mg_place_here()->self)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Where the slots of hooked functions jump to.
+ * Defines the code that slots of hooked functions jump to.
  *
  * A slot has pushed rbp and has left in it the address of {this code, displaced, hook}. The frame
  * that a hook gets is {rbp, return address}, as in any function with a frame pointer; below it:
@@ -32,7 +32,7 @@
 	mov 8(%rsp), %rsi
 	.endm
 
-	/* A hook before and after the function. */
+	/* Defines an entry with a hook before and after the function. */
 	.globl mg_entry_alloc
 	.hidden mg_entry_alloc
 	.type mg_entry_alloc, @function
@@ -59,8 +59,9 @@ mg_entry_back:
 	ret
 	.size mg_entry_alloc, .-mg_entry_alloc
 
-	/* A hook before the function only, which is left to return by itself. Its address is read
-	 * where a leaf function may keep its own: signal handlers leave that alone. */
+	/* Defines an entry with a hook before the function only; the function returns directly
+	 * to its caller. Reads the function's address from the red zone, in which a leaf
+	 * function may keep data of its own; signal handlers do not change it. */
 	.macro entry_before name, hook
 	.globl \name
 	.hidden \name

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * The preload backend: which memory the allocator behind us mapped for itself.
+ * The preload backend: tracks the memory that the next provider's allocator mapped for itself.
  *
- * What lies there and is no block is the allocator's: thread caches in which pointers to blocks
- * stay that it has given out, for one. A leak scan must not take them for the program's. Of another
- * allocator than the C library's, whose calls of mmap and sbrk come to us, we note what it maps,
- * and forget what anybody unmaps or maps anew before that can be somebody else's. Beside the C
- * library's it is only noted that somebody else moved the end of its heap.
+ * Bytes there that are not in a block are the allocator's, for example thread caches that still
+ * hold pointers to blocks in use. A leak scan must not take them for the program's. For an
+ * allocator other than the C library's, whose calls of mmap and sbrk come to us, we note the ranges
+ * that it maps, and remove those that are unmapped or mapped anew, before other code can use them.
+ * For the C library's allocator we only note whether other code moved the end of its heap.
  *
- *  A1 A span is in the table only while all of it is the allocator's. Where that cannot be kept,
- *     because a signal or a fork came while the table was being changed, `unsure` is set, for ever.
- *  A2 What is not in the table counts as the program's: to note less is always right.
+ *  A1 A span is in the table only while all of it is the allocator's. If that cannot be ensured,
+ *     because a signal or a fork interrupted a change of the table, `unsure` is set permanently.
+ *  A2 Memory not in the table counts as the program's: noting less is always correct.
  */
 #include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define SPINS 10000u
 
-/* ms-record reads it from our memory; a forked child has its own. */
+/* Lists the spans. ms-record reads it from the process's memory; a forked child has a copy of
+ * its own. */
 static struct mg_arenas arenas;
-static uint64_t low, high = UINT64_MAX; /* the allocator's module; at first anybody */
-static uint64_t callers[MG_ARENAS];     /* of the spans noted at first */
+static uint64_t low, high = UINT64_MAX; /* range of the allocator's module; at first everything */
+/* callers that mapped the spans, needed until the module is known */
+static uint64_t callers[MG_ARENAS];
 
 static void remove(uint32_t i)
 {
@@ -38,7 +40,7 @@ static void append(uint64_t start, uint64_t end, uint64_t caller)
 	callers[arenas.count++] = caller;
 }
 
-/* Takes [start, end) out of all spans. */
+/* Removes [start, end) from all spans. */
 static void cut(uint64_t start, uint64_t end)
 {
 	for (uint32_t i = arenas.count; i-- > 0;) {
@@ -51,7 +53,7 @@ static void cut(uint64_t start, uint64_t end)
 	}
 }
 
-/* Adds [start, end), which is in no span, with what lies right beside it. */
+/* Adds [start, end), which is in no span, merged with adjacent spans. */
 static void join(uint64_t start, uint64_t end, uint64_t caller)
 {
 	for (uint32_t i = arenas.count; i-- > 0;) {

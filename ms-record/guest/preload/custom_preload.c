@@ -11,8 +11,8 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
-/* Tells whether the call is to be recorded. Our own calls are not: the next provider of malloc may
- * be hooked by another of its names. */
+/* Tells whether the call is to be recorded. The guest's own calls are not: the next provider of
+ * malloc may be hooked under another of its names. */
 bool mg_custom_is_open(const uint64_t *frame)
 {
 	if (frame[1] - (uint64_t)__ehdr_start < (uint64_t)(_etext - __ehdr_start))
@@ -25,7 +25,8 @@ struct mg_writer *mg_custom_writer(void)
 	return mg_own_writer();
 }
 
-/* The dynamic linker is asked for a module at the first sight of an address. */
+/* Finds a module without changing vector registers: for a new address, it calls the dynamic
+ * linker, which may use them. */
 static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 {
 	_Alignas(64) unsigned char area[MG_VECTORS_BYTES];
@@ -37,7 +38,7 @@ static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
-/* ms-record has its turn. */
+/* Lets ms-record make its next step, and waits for that; false = the connection is lost. */
 static bool exchange(int fd)
 {
 	enum { NO_SIGNAL = 0x4000 };
@@ -59,7 +60,8 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 		mg_syscall(SYS_exit_group, 125, 0, 0, 0, 0, 0);
 	if (!s->hook_count)
 		return;
-	if (s->malloc_at != (uint64_t)mg_real.malloc && mg.usable) { /* the program has its own */
+	/* the program has its own malloc */
+	if (s->malloc_at != (uint64_t)mg_real.malloc && mg.usable) {
 		mg.usable = NULL;
 		s->no_usable = 1;
 	}
@@ -68,7 +70,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	mg_custom_open((const struct mg_hook *)s->hooks, s->hook_count);
 }
 
-/* Asks for hooks when dlopen has changed the list of modules; dlclose needs nothing. */
+/* Asks ms-record for hooks when dlopen has changed the list of modules; dlclose requires none. */
 void mg_custom_linker(const uint64_t *frame)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * C++'s operators new and delete of allocators that are there from the start.
+ * The preload backend: C++'s operators new and delete, of allocators present from the start.
  *
- * The operators of libstdc++ and libc++ call malloc and free, and are recorded so. Those of
- * tcmalloc or jemalloc allocate by themselves: they are called through a wrapper that records.
- * Should such a provider call malloc, free or another operator for the same block after all, it is
- * counted once: mg_nesting_begin and _end. This file is compiled with unwind tables and holds
- * nothing across the call that an exception would have to undo.
+ * The operators of libstdc++ and libc++ call malloc and free, and are recorded through them. Those
+ * of tcmalloc or jemalloc allocate by themselves, and are called through a wrapper that records. If
+ * such a provider calls malloc, free or another operator for the same block after all, the block is
+ * counted once: mg_nesting_begin and mg_nesting_end. This file is compiled with unwind tables and
+ * holds nothing across the call that an exception would have to undo.
  *
- * Only the constructor looks for providers, in what was loaded at start: that comes first for
- * every module, and stays. Operators that need no wrapper, or that nobody has yet, are taken out of
- * our own symbols: whoever refers to them from then on, a module that is opened later for example,
- * gets from the dynamic linker what it would get without us.
+ * Only the constructor looks for providers, among the modules loaded at start: these come first in
+ * the lookup of every module, and stay loaded. Operators that need no wrapper, or have no provider
+ * yet, are removed from our own symbols: a module that refers to them from then on, for example one
+ * opened later, gets from the dynamic linker what it would get without us.
  */
 #include <link.h>
 #include <sys/mman.h>
@@ -36,12 +36,12 @@ extern void *const mg_cxx_wrapper[OPERATORS] __attribute__((visibility("hidden")
 extern const char *const mg_cxx_name[OPERATORS] __attribute__((visibility("hidden")));
 
 static void *provider[OPERATORS];
-static bool foreign[NEWS]; /* it is in another module than malloc */
+static bool foreign[NEWS]; /* true: it is in another module than malloc */
 
-/* ---- calls of them -----------------------------------------------------------------------------
+/* ---- calls of operators ------------------------------------------------------------------------
  *
- * The first argument is what every operator new (a size) and delete (a block) begins with; the last
- * is put there by NAME_operators.S.
+ * The first argument is the one with which every operator new (a size) and delete (a block) begins;
+ * NAME_operators.S adds the last one.
  */
 
 void *mg_cxx_new(size_t size, uint64_t b, uint64_t c, uint32_t i);
@@ -71,13 +71,14 @@ void mg_cxx_delete(void *block, uint64_t b, uint64_t c, uint32_t i)
 	mg_nesting_end(NULL);
 }
 
-/* Nobody provides the operator, and a program refers to it all the same; or it is called before the
- * constructor. It cannot throw; NULL is all that is left to say. */
+/* Replaces an operator new that no module provides but a program refers to, or that is called
+ * before the constructor. It cannot throw, so it returns NULL on failure. */
 void *mg_cxx_plain_new(size_t size, uint64_t b, uint64_t c);
 void *mg_cxx_plain_new(size_t size, uint64_t b, uint64_t c)
 {
 	(void)c;
-	/* An alignment is a small number, a nothrow_t is an address. */
+	/* The second argument is an alignment if it is a small number, else the address of a
+	 * nothrow_t. */
 	return b >= 16 && b <= 4096 && !(b & (b - 1)) ? aligned_alloc(b, (size + b - 1) & ~(b - 1))
 						      : malloc(size);
 }
@@ -88,9 +89,10 @@ void mg_cxx_plain_delete(void *block)
 	free(block);
 }
 
-/* ---- who provides ---------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
-/* Does the provider of operator `i` record its calls without us? */
+/* Looks up the provider of operator `i`, and tells whether its calls are recorded without a
+ * wrapper. */
 static bool look_up(uint32_t i)
 {
 	const struct link_map *m = NULL;
@@ -110,7 +112,7 @@ void mg_cxx_init(void)
 	struct mg_symbols y;
 	mg_symbols_read(&y, mg_own_map);
 	uint64_t first = (uint64_t)y.symbols & ~UINT64_C(4095);
-	uint64_t bytes = (uint64_t)y.strings - first; /* they follow */
+	uint64_t bytes = (uint64_t)y.strings - first; /* the strings follow the symbols */
 	if (bytes > 65536 ||
 	    mg_syscall(SYS_mprotect, first, bytes, PROT_READ | PROT_WRITE, 0, 0, 0))
 		bytes = 0;

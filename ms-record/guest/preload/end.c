@@ -33,12 +33,12 @@
 #define AT_ONCE 4
 #define KNOWN ((void *)1)
 
-/* NAME_preload.S. Saves the registers that a function keeps for its caller, and calls mg_end_hold
- * with its frame; `known`: what the program exits with. */
+/* NAME_preload.S: saves the callee-saved registers, and calls mg_end_hold with its frame.
+ * `known`: not NULL if `status` is the exit status. */
 void mg_end_enter(int status, void *known);
 void mg_end_enter_quick(void *unused);
 void mg_end_hold(const uint64_t *frame, int status, bool known);
-/* The function that its vfork jumps to. */
+/* Returns the function that NAME_preload.S's vfork jumps to. */
 int (*mg_end_vfork(void))(void);
 
 static bool vforked;
@@ -49,7 +49,8 @@ int (*mg_end_vfork(void))(void)
 	return mg_real.vfork ? mg_real.vfork : mg_real.fork;
 }
 
-/* E4: a thread of the C library's knows its number; a child of vfork finds its parent's there. */
+/* E4: tells whether this is a child of vfork. The C library stores a thread's tid; a child of
+ * vfork finds its parent's there. */
 static bool is_vfork_child(void)
 {
 	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) && !mg_filtered() &&
@@ -69,13 +70,14 @@ static void abandon_hook(void)
 			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* Is it for certain at work, however slowly, and may take longer than SEEN_MS? */
+/* Tells whether ms-record is certainly running, however slowly, and may take longer than
+ * SEEN_MS. */
 static bool recorder_lives(const struct mg_session *s)
 {
 	return !mg.sequence && s->end_wait_ms > SEEN_MS && !mg_heartbeat_timeout(s, 1);
 }
 
-/* E2: until ms-record is done. */
+/* E2: waits until ms-record is done. */
 static void wait(struct mg_session *s)
 {
 	uint64_t start = mg_ticks(), ms = s->tsc_hz / 1000;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * From where the process is ended: the frame that called exit, quick_exit or _exit, or none, when
- * main has returned or a thread's function was the last.
+ * The preload backend: determines from where the process is ended: the frame that called exit,
+ * quick_exit or _exit, or none, if main has returned or a thread's function was the last to return.
  *
- * The frames of exit's own code lie where others were before, and hold words of these in the places
- * that they never write to: such a word made the first program that everybody tries look clean. So
- * only what lies above them is searched, and the registers as that frame left them, which exit's code
- * has saved. Where a step is not a plain one nothing is noted, and all is searched.
+ * The frames of exit's own code lie where other frames were before, and hold words of those frames
+ * in places that exit's code never writes to; such a word can hide a leak in even the simplest
+ * program. So only the stack above exit's frames is searched, and the registers as the calling
+ * frame left them, which exit's code has saved. If a step is not a plain one, nothing is noted, and
+ * the whole stack is searched.
  */
 #include <link.h>
 
@@ -13,18 +14,18 @@
 #include "preload.h"
 #include "ms-record/guest/step.h"
 
-#define STEPS 64 /* frames of C libraries that may lie between */
+#define STEPS 64 /* most frames of the C library in between */
 
 struct range {
 	uint64_t start, end;
 };
 static struct range libc, guest, enders[2];
 
-/* A walk, and the registers that functions keep for their callers. */
+/* Holds a walk and the callee-saved registers of its current frame. */
 struct way {
 	struct walk walk;
 	uint64_t kept[MG_KEPT];
-	bool exited; /* it has come by exit or quick_exit */
+	bool exited; /* the walk passed exit or quick_exit */
 };
 
 static bool holds(const struct range *r, uint64_t ip)
@@ -32,7 +33,7 @@ static bool holds(const struct range *r, uint64_t ip)
 	return ip - 1 - r->start < r->end - r->start;
 }
 
-/* To the caller. False: not by a plain rule. */
+/* Steps to the caller. False = its rule is not a plain one. */
 static bool leave(struct way *w)
 {
 	struct mg_unwind_info info;
@@ -51,7 +52,7 @@ static bool leave(struct way *w)
 	return true;
 }
 
-/* From a function of ours to the caller of what ends the process. */
+/* Steps from the guest's function to the caller of the function that ends the process. */
 static bool leave_enders(struct way *w)
 {
 	bool ours = false;
@@ -69,8 +70,8 @@ static bool leave_enders(struct way *w)
 	return w->exited;
 }
 
-/* Is nothing but the C library between there and the beginning of the thread? Then that is where w
- * is left. */
+/* Tells whether only the C library lies between the current frame and the thread's start; if so,
+ * `w` ends there. */
 static bool is_over(struct way *w)
 {
 	int n = 0;
@@ -80,8 +81,8 @@ static bool is_over(struct way *w)
 	return n && mg.main_entry - w->walk.sp <= 64;
 }
 
-/* A place for what is noted of this thread: it may have noted something before, as a child of vfork
- * that was none. */
+/* Returns an entry for this thread: the one it used before, as a child of vfork whose exit was
+ * not the end, or a free one. */
 static struct mg_end_frame *place(uint64_t tp)
 {
 	struct mg_end_frame *v = mg.session->end_frames;
@@ -97,9 +98,9 @@ static struct mg_end_frame *place(uint64_t tp)
 	return NULL;
 }
 
-/* Notes the registers of the frame where w is: all of them, if exit has saved them as any function
- * saves its caller's. _exit saves none; what the frame itself has put into them nobody will read any
- * more, what it has not saved is of frames further out. */
+/* Notes the callee-saved registers of w's frame: all of them if the frame called exit, which has
+ * saved them as any function does. _exit saves none: registers that the frame itself has changed
+ * are not needed any more, and the others belong to frames further out. */
 static void note_registers(struct mg_end_frame *f, const struct way *w)
 {
 	struct mg_unwind_info info;

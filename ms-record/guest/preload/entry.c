@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The preload backend: the entry points that are called most, and what they do while sampling.
+ * The preload backend: the entry points called most often, and their fast paths while sampling.
  *
- * A call of which nothing is to be recorded, which is nearly every one then, goes on to the real
- * function from here: an allocation costs a subtraction, a free a look at a byte. All others go on
- * in preload.c as if they had come there at once. So this file is compiled as the core is, without
- * a frame pointer, and calls at the end of a function are jumps.
+ * A call that is not recorded, as nearly every call while sampling, continues directly in the real
+ * function: an allocation costs a subtraction, a free a look at one byte. All others continue in
+ * preload.c as if they had been called there. So this file is compiled like the core, without a
+ * frame pointer, and with calls at the end of a function compiled as jumps.
  */
 #include "ms-record/guest/record.h"
 #include "preload.h"
 
-/* Is this thread's countdown certain to pass over so many bytes? Then it does. No block has 2^63 and
- * more, and the countdown would go up. */
+/* Tells whether this thread's countdown certainly does not reach a sample point within `size`
+ * bytes, and if so counts down. Sizes of 2^63 and more are excluded, because they would increase
+ * the countdown. */
 MG_INLINE bool passes(uint64_t size)
 {
 	if (MG_LIKELY(mg_gate_now() != MG_GATE_SAMPLING) || mg_passing() ||
@@ -20,7 +21,8 @@ MG_INLINE bool passes(uint64_t size)
 	return true;
 }
 
-/* The block was made; where none was made, preload.c tries again, and records that. */
+/* Notes the block; false = the allocation failed, and preload.c tries again and records the
+ * failure. */
 MG_INLINE bool passed(const void *block)
 {
 	mg_own.passed = block;
@@ -47,7 +49,8 @@ MG_EXPORT void *calloc(size_t n, size_t size)
 	return quick && passed(block) ? block : mg_calloc(n, size);
 }
 
-/* Goes the quick way but for 0 bytes, after which the old block may be gone without a new one. */
+/* Takes the fast path unless `size` is 0, after which the old block may be freed without a new
+ * one. */
 MG_EXPORT void *realloc(void *old, size_t size)
 {
 	bool quick = size && free_passes(old) && passes(size);
@@ -55,8 +58,8 @@ MG_EXPORT void *realloc(void *old, size_t size)
 	return quick && passed(block) ? block : mg_realloc(old, size);
 }
 
-/* Goes on to the program's own realloc, whose block it is, as glibc's does: that is hooked, and sees our
- * caller. */
+/* Calls the program's own realloc, if there is one, as glibc's reallocarray does: that realloc
+ * is hooked, and sees our caller. */
 MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
 {
 	size_t all;
@@ -73,7 +76,7 @@ MG_EXPORT void free(void *block)
 		mg_free(block);
 }
 
-/* The others are free by their definitions, and not every libc has them. */
+/* Defines the other names of free, which by definition do the same; not every libc has them. */
 #define NAMED_SAME(name) __asm__(".globl " #name "\n.set " #name ", free\n");
 #define NAMED_PLAIN(name)
 #define NAMED_ENTRY(name)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Programs that are started: ms-record is told of one into which nothing can be preloaded, because
- * nothing else would tell of it.
+ * The preload backend: reports to ms-record a program that is about to begin and that cannot load
+ * the preload library, because nothing else would report it.
  *
- * exec, fexecve, execveat, syscall(SYS_execve) and posix_spawn come by here (NAME_preload.S) and go on to the real one with all registers and
- * the stack as they were. The file is looked at first, as the kernel will look at it: a program that
- * asks for glibc's linker loads us, and makes its own handshake.
+ * exec, fexecve, execveat, syscall(SYS_execve) and posix_spawn come here (NAME_preload.S), and then
+ * jump to the real function with all registers and the stack unchanged. The file is examined first,
+ * as the kernel will do: a program that requests glibc's linker loads the guest, and makes its own
+ * handshake.
  *
- *  X1 It may be a child of vfork, or of fork in a program with threads: no lock, no allocation, and
- *     nothing is written but the stack.
- *  X2 System calls only where there is no filter. ms-record is waited for as long as by the
- *     constructor (start.c), so that the line in FILE.d/index is there before the program is.
+ *  X1 The caller may be a child of vfork, or of fork in a program with threads: so no lock, no
+ *     allocation, and no writes except to the stack.
+ *  X2 System calls are made only without a seccomp filter. The wait for ms-record is as long as the
+ *     constructor's (start.c), so that the line in FILE.d/index exists before the program begins.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -19,7 +20,7 @@
 
 enum { BY_PATH = 1, SPAWNS = 2, BY_FILE = 4, BY_FOLDER = 8 };
 enum { EXECVEAT = 10 };
-/* In the order of the numbers in NAME_preload.S. */
+/* Lists the calls in the order of their numbers in NAME_preload.S. */
 static const struct {
 	const char *name;
 	unsigned how;
@@ -40,7 +41,7 @@ static const struct {
 
 static void *next[CALLS];
 
-/* glibc before 2.34 has none. */
+/* Replaces execveat, which glibc before 2.34 lacks. */
 static long no_execveat(int folder, const char *path, char **arguments, char **environment, int how)
 {
 	return mg_real.syscall(SYS_execveat, (uint64_t)folder, (uint64_t)path, (uint64_t)arguments,
@@ -56,7 +57,7 @@ void mg_exec_resolve(void)
 		next[EXECVEAT] = (void *)no_execveat;
 }
 
-/* ---- where it is ---- */
+/* ---- finding the file ---- */
 
 static bool exists(const char *path)
 {
@@ -72,7 +73,8 @@ static bool has_slash(const char *name)
 	return mg_base_name(name) != name;
 }
 
-/* The file that the C library will find along PATH, in `room`; or NULL. */
+/* Returns the path of the file that the C library will find in PATH, built in `room`; NULL =
+ * none. */
 static const char *along_path(const char *name, char room[MG_NAME_BYTES])
 {
 	const char *path = mg_variable("PATH=");

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The preload backend: mmap, munmap, mremap, brk and sbrk, recorded with --mmap.
  *
- * Each calls the next provider with what it was given, also flags that nobody here knows, notes
- * what the allocator maps for itself (arenas.c), and without it does nothing else. Only
- * anonymous memory is recorded. The C library's own calls do not come here (its malloc, its
- * threads' stacks), those of other allocators do: they are address space that such an allocator
- * took.
+ * Each passes all arguments, including unknown flags, to the next provider, and notes what the
+ * allocator maps for itself (arenas.c); without --mmap it does nothing else. Only anonymous memory
+ * is recorded. The C library's internal calls do not come here (its malloc, its threads' stacks);
+ * those of other allocators do, and count as address space that such an allocator took.
  *
- * Before the functions were looked up mmap, munmap and mremap are plain system calls, which is all
- * that the C library's are, so that they work whatever is held or not yet set up. brk and sbrk keep
- * the end of the heap in the C library and can be only its own.
+ * Before the functions are looked up, mmap, munmap and mremap are plain system calls, as the C
+ * library's are, so that they work whatever lock is held or not yet set up. brk and sbrk store the
+ * end of the heap in the C library and can only be its own.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -18,8 +17,8 @@
 #include "ms-record/guest/core.h"
 #include "preload.h"
 
-/* Repeats values of the kernel's interface; its header declares functions with other types than
- * ours. */
+/* Repeats constants of the kernel's interface, because its header declares functions with other
+ * types. */
 #define MAP_FAILED ((void *)-1)
 #define MAP_ANONYMOUS 0x20
 #define MAP_HUGETLB 0x40000
@@ -30,7 +29,7 @@
 #define PAGE UINT64_C(4096)
 #define HUGE_PAGE_USUAL (UINT64_C(2) << 20)
 
-/* ---- before they are looked up --------------------------------------------------------------- */
+/* ---- before the lookup ----------------------------------------------------------------------- */
 
 static long result(long r)
 {
@@ -97,7 +96,8 @@ static void record_map(const uint64_t *frame, void *p, size_t bytes, int flags)
 		mg_on_cover(frame, span);
 }
 
-/* Who mapped it is told by the return address of the function that this is put into. */
+/* Notes a mapping for arenas.c. The caller is identified by the return address of the function
+ * into which this is inlined. */
 MG_INLINE void note_map(const void *caller, const void *p, size_t bytes, int flags)
 {
 	if (p == MAP_FAILED)
@@ -123,7 +123,7 @@ MG_EXPORT void *mmap(void *address, size_t bytes, int prot, int flags, int fd, l
 	return map(mg_real.mmap, address, bytes, prot, flags, fd, offset);
 }
 
-/* One function on this machine, where an offset has 64 bits. */
+/* mmap64 is the same function, because off_t has 64 bits here. */
 __asm__(".globl mmap64\n.set mmap64, mmap\n");
 
 MG_INLINE int unmap(munmap_fn *next, void *address, size_t bytes)
@@ -151,7 +151,8 @@ MG_INLINE void *remap(mremap_fn *next, void *old, size_t old_bytes, size_t bytes
 	if (!recording())
 		return next(old, old_bytes, bytes, flags, to);
 	uint64_t before = 0, all = whole_pages(bytes, PAGE);
-	if (!old_bytes || flags & MREMAP_DONTUNMAP) { /* a second one; the old one stays */
+	/* makes a second mapping; the old one stays */
+	if (!old_bytes || flags & MREMAP_DONTUNMAP) {
 		void *p = next(old, old_bytes, bytes, flags, to);
 		if (p != MAP_FAILED)
 			mg_on_map(MG_FRAME, (struct mg_span){(uint64_t)p, all}, 0, (uint64_t)old);
@@ -165,7 +166,7 @@ MG_INLINE void *remap(mremap_fn *next, void *old, size_t old_bytes, size_t bytes
 	return p;
 }
 
-/* Whoever gives only four arguments has no meaning for the fifth: it is handed on as it is. */
+/* A caller with four arguments leaves the fifth undefined; it is passed on unchanged. */
 MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
 	va_list ap;
@@ -175,8 +176,8 @@ MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...
 	return remap(mg_real.mremap, old, old_bytes, bytes, flags, to);
 }
 
-/* Carries out an mmap, munmap or mremap that came by syscall(), as a system call: the next provider
- * of mmap may be the caller, and would be called without end. */
+/* Handles mmap, munmap or mremap made by syscall(), as a plain system call: the next provider of
+ * mmap may itself be the caller of syscall(), which would recurse endlessly. */
 long mg_map_syscall(long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
 		    unsigned long e, unsigned long f);
 long mg_map_syscall(long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,

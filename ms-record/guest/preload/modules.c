@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The table of modules: filled at start from the dynamic linker, then at the first sight of an
- * address, corrected around dlclose.
+ * The preload backend: maintains the table of modules, filled at the start from the dynamic linker,
+ * then at the first sight of an address, and corrected around dlclose.
  *
- * One writer at a time, by a lock that nobody waits for: who finds it taken treats the address as
- * unknown for now, which costs a stack copy and is never wrong. Readers take entries below
- * module_count, which is stored with release after the entry, that are not closed: an entry that is
- * used again is closed until it is whole. _dl_find_object (glibc 2.35) says
- * without a lock what is mapped now, so a module that was unloaded or replaced without a call of
- * dlclose that we see (gconv, NSS) is noticed at the next new address in its range.
+ * One thread writes at a time, under a lock that is never waited for: a thread that finds it taken
+ * treats the address as unknown for now, which costs a stack copy and is never wrong. Readers use
+ * the entries below module_count, which is stored with release after the entry, unless they are
+ * closed: a reused entry is closed until it is complete. _dl_find_object (glibc 2.35) reports
+ * without a lock what is mapped now, so a module that was unloaded or replaced without a dlclose
+ * that we see (gconv, NSS) is noticed at the next new address in its range.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -21,18 +21,19 @@
 
 /* Holds what only this process needs to know of a module, at the same index as in the table. */
 struct module_facts {
-	struct mg_module module; /* as in the table, which is not ours any more after a fork */
+	/* copy of the table's entry, for use after a fork, when the table is the parent's */
+	struct mg_module module;
 	uint64_t low, high;
-	uint64_t code_low, code_high; /* the largest segment of code that can be read */
-	uint32_t seen;                /* the last scan that met it */
-	bool known;                   /* ms-record has looked at its file */
+	uint64_t code_low, code_high; /* the largest readable code segment */
+	uint32_t seen;                /* number of the last scan that found it */
+	bool known;                   /* ms-record has opened its file */
 };
 static struct module_facts *facts;
 static uint32_t lock, scan_number;
-static uint32_t count; /* entries that this process made */
+static uint32_t count; /* number of entries that this process made */
 
-/* Files at which ms-record has looked, by path and build-id: a plugin that is opened and closed over
- * and over waits for it once. */
+/* Hashes, of path and build-id, of the files that ms-record has opened: a plugin that is opened
+ * and closed repeatedly waits for ms-record only once. */
 #define KNOWN_FILES 256u
 static uint64_t known_files[KNOWN_FILES];
 static bool unanswered;
@@ -51,9 +52,9 @@ static int32_t find_open(uint64_t ip)
 	return -1;
 }
 
-/* ---- which file it is ---- */
+/* ---- identifying the file ---- */
 
-/* Looks for the build-id among notes. */
+/* Stores the build-id found among the notes at `at`. */
 static void read_notes(struct mg_module *m, uint64_t at, uint64_t bytes)
 {
 	static const char owner[4] = "GNU";
@@ -87,7 +88,7 @@ static void find_build_id(struct mg_module *m, const Elf64_Phdr *ph, unsigned n)
 				read_notes(m, m->bias + ph[i].p_vaddr, ph[i].p_filesz);
 }
 
-/* 0 = that cannot be told from another build. */
+/* Returns a hash that identifies the file; 0 = without a build-id it cannot be identified. */
 static uint64_t file_hash(const struct mg_module *m)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -105,7 +106,8 @@ static bool is_known_file(uint64_t hash)
 
 /* ---- the table ---- */
 
-/* Fills in what the program headers say, and the segment that holds .eh_frame_hdr. */
+/* Fills in the members that follow from the program headers, and the segment that holds
+ * .eh_frame_hdr. */
 static bool describe(struct mg_module *m, struct module_facts *im, uint64_t bias,
 		     const Elf64_Phdr *ph, unsigned n)
 {
@@ -157,8 +159,8 @@ static void close_module(uint32_t i)
 	__atomic_store_n(&m->closed, ours->closed, __ATOMIC_RELEASE);
 }
 
-/* The entry of a described module, a new one if need be; what that overlaps has gone. With the lock
- * held. */
+/* Returns the index of the entry for a module, a new one if needed, or -1. Closes modules that
+ * overlap it. The lock has to be held. */
 static int32_t add(const struct mg_module *new, const struct module_facts *im, const char *path)
 {
 	uint32_t n = mg.session->module_count, at = n;
@@ -212,8 +214,8 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-/* Takes the linker's list; what it does not name any more is closed. Never from a hook: the
- * linker's lock is taken. */
+/* Updates the table from the dynamic linker's list, and closes modules missing from the list.
+ * Not to be called from a hook, because it takes the linker's lock. */
 static void scan(void)
 {
 	if (!mg_try_lock(&lock, 100000))
@@ -246,9 +248,9 @@ static void note_known(uint32_t n)
 	}
 }
 
-/* The program may remove or replace a file as soon as it is closed, and sooner: ms-record opens it
- * while it is mapped. It has ASKED_MS for that, and after it missed them once nobody waits again;
- * nor under a filter, where it cannot be woken. */
+/* Has ms-record open the files of mapped modules, because the program may remove or replace them
+ * at any time. ms-record has ASKED_MS for that; if it has once failed to answer in time, no
+ * thread waits again; nor under a seccomp filter, under which it cannot be woken. */
 static void have_files_opened(void)
 {
 	struct mg_session *s = mg.session;
@@ -305,7 +307,7 @@ static int32_t add_object(const struct dl_find_object *o)
 	return r;
 }
 
-/* The index of the module at `ip` now, or -1. */
+/* Returns the index of the module now mapped at `ip`, or -1. */
 static int32_t module_at(uint64_t ip)
 {
 	int32_t i = find_open(ip);
@@ -357,7 +359,8 @@ void mg_modules_init(void *memory)
 	scan();
 }
 
-/* Only what this process made itself: its parent's table has gone on, or is somebody else's. */
+/* Copies only entries that this process made itself: the parent's table may have changed, or
+ * belong to another process. */
 void mg_modules_forked(void)
 {
 	struct mg_session *s = mg.session;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The preload backend: the interposed entry points.
  *
- * Each calls the next provider and then the hook; only a free is recorded before. Those that begin
- * with mg_ are where entry.c goes on. They are compiled
- * with a frame pointer, from which the hook takes its caller's ip, sp and bp. No dlopen here: it
- * finds libraries by its caller's RUNPATH, and a wrapper would be the caller; a module is added to
- * the table at the first sight of one of its addresses (modules.c).
+ * Each calls the next provider and then the hook; only a free is recorded before the call.
+ * Functions that begin with mg_ are called by entry.c. They are compiled with a frame pointer, from
+ * which the hook takes its caller's ip, sp and bp. dlopen is not interposed: it finds libraries by
+ * its caller's RUNPATH, and a wrapper would be the caller. A module is added to the table at the
+ * first sight of one of its addresses (modules.c).
  */
 #include <errno.h>
 #include <linux/prctl.h>
@@ -15,7 +15,7 @@
 #include "ms-record/guest/core.h"
 #include "preload.h"
 
-#define SET_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH, of Linux 5.11 */
+#define SET_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH (since Linux 5.11) */
 
 __thread struct mg_own mg_own __attribute__((tls_model("initial-exec")));
 
@@ -40,7 +40,7 @@ MG_INLINE void *resize(const uint64_t *frame, void *(*const *next)(void *, size_
 	return block;
 }
 
-/* ---- the allocator's, made from their rows in functions.def ---------------------------------- */
+/* ---- the allocator's functions, generated from functions.def --------------------------------- */
 
 #define LIKE_MALLOC(export, name, next)                                                            \
 	export void *name(size_t size)                                                             \
@@ -89,7 +89,8 @@ MG_INLINE void *resize(const uint64_t *frame, void *(*const *next)(void *, size_
 #define MS_HOOK_FREE(name, form, preload, attached) MADE_##preload(name, form)
 #include "format/functions.def"
 
-/* glibc's own calls realloc through the symbol, which would be us again. */
+/* Does not call glibc's reallocarray, which calls realloc through its symbol and so would
+ * re-enter us. */
 void *mg_reallocarray(void *old, size_t n, size_t size)
 {
 	size_t all;
@@ -149,8 +150,8 @@ MG_EXPORT void memscope_v1_ignore(const void *block)
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Addresses may come to mean something else: a new epoch before, for what threads take while
- * destructors run, and one after. */
+/* Begins a new epoch before the real dlclose, for stacks taken while destructors run, and
+ * another one after it, because addresses may be reused by other modules. */
 MG_EXPORT int dlclose(void *handle)
 {
 	if (!mg.session || !mg_is_open(MG_FRAME))
@@ -158,7 +159,7 @@ MG_EXPORT int dlclose(void *handle)
 	uint32_t generation = mg.generation;
 	mg_modules_before_close();
 	int r = mg_real.dlclose(handle);
-	/* A destructor may fork: the child's module table was never told of this. */
+	/* A destructor may fork; then the child's module table does not expect this dlclose. */
 	if (mg.generation == generation && mg_is_open(MG_FRAME))
 		mg_modules_after_close();
 	return r;
@@ -166,7 +167,7 @@ MG_EXPORT int dlclose(void *handle)
 
 /* ---- forks ----------------------------------------------------------------------------------- */
 
-/* posix_spawn and the raw system calls are left alone, see fork.c; vfork is in end.c. */
+/* Interposes fork only: posix_spawn and raw system calls are not, see fork.c; vfork is in end.c. */
 MG_EXPORT int fork(void)
 {
 	uint64_t stamp = mg_fork_begin(MG_FRAME);
@@ -175,11 +176,11 @@ MG_EXPORT int fork(void)
 	return r;
 }
 
-/* ---- what the program forbids itself: confine.c ---------------------------------------------- */
+/* ---- system calls and clocks that the program forbids itself: confine.c ---------------------- */
 
-/* A system call that may forbid something, or have those of code that is not the program's end in a
- * signal (user dispatch, of one thread). One that only asks what the kernel can do has flags with
- * the strict mode, or no filter. */
+/* Reports to confine.c a system call that may forbid further ones, or may turn those of code
+ * other than the program's into a signal (user dispatch, per thread). A call that only queries
+ * the kernel's abilities has flags with the strict mode, or no filter. */
 static void confine(long number, unsigned long a, unsigned long b, unsigned long c)
 {
 	bool control = number == SYS_prctl, seccomp = control && (int)a == PR_SET_SECCOMP;
@@ -196,7 +197,7 @@ MG_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long 
 	return mg_real.prctl(option, a, b, c, d);
 }
 
-/* ---- what it does with all that is mapped: apart.c ------------------------------------------- */
+/* ---- calls that concern all mappings: apart.c ------------------------------------------------ */
 
 MG_EXPORT int madvise(void *address, size_t bytes, int advice)
 {

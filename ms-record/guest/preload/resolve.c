@@ -14,8 +14,8 @@
 #include "preload.h"
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-/* Declares where glibc's linker and musl's keep their list of modules. Musl's preloads us, too,
- * when a program of glibc runs one of musl. */
+/* Declares the lists of modules of glibc's and musl's dynamic linkers. Musl's preloads us too, if
+ * a glibc program runs a musl program. */
 #pragma weak _r_debug
 extern const struct r_debug *const _dl_debug_addr __attribute__((weak));
 
@@ -28,7 +28,7 @@ void mg_symbols_read(struct mg_symbols *y, const struct link_map *m)
 	uint64_t bias = m->l_addr;
 	*y = (struct mg_symbols){0};
 	for (const Elf64_Dyn *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
-		/* The linker adds the address in place, but not in what is read-only. */
+		/* The linker relocates the address in place, but not in a read-only segment. */
 		const void *p = (void *)(d->d_un.d_ptr + (d->d_un.d_ptr < bias ? bias : 0));
 		if (d->d_tag == DT_SYMTAB)
 			y->symbols = p;
@@ -43,7 +43,7 @@ void mg_symbols_read(struct mg_symbols *y, const struct link_map *m)
 	}
 }
 
-/* Is it that function, defined there, and its default version? */
+/* Tells whether symbol `i` defines `name`, in its default version. */
 static bool is_it(const struct mg_symbols *y, uint32_t i, const char *name)
 {
 	const Elf64_Sym *s = &y->symbols[i];
@@ -59,7 +59,8 @@ static uint32_t index_of(const struct mg_symbols *y, const char *name)
 {
 	const uint32_t *h = y->gnu_hash;
 	uint32_t hash = 5381, i = !h && y->hash ? y->hash[1] : 0;
-	while (i > 0 && !is_it(y, --i, name)) /* so rare that its hashes are not worth computing */
+	/* DT_HASH alone is so rare that it is searched linearly */
+	while (i > 0 && !is_it(y, --i, name))
 		continue;
 	if (!h || !h[0])
 		return i;
@@ -97,7 +98,8 @@ void *mg_next(const char *name, const struct link_map **where)
 	return NULL;
 }
 
-/* A function of a module that the dynamic linker asks before us: of the executable. */
+/* Returns the function of that name in a module that the dynamic linker searches before us, that
+ * is, the executable; or NULL. */
 static void *ahead(const char *name)
 {
 	for (const struct link_map *m = (&_r_debug ? &_r_debug : _dl_debug_addr)->r_map;
@@ -111,7 +113,7 @@ static void *ahead(const char *name)
 	return NULL;
 }
 
-/* ---- the functions as they are before the first call ----------------------------------------- */
+/* ---- the functions before the first call ----------------------------------------------------- */
 
 #define X(type, name, parameters, ...)                                                             \
 	static type early_of_##name parameters                                                     \
@@ -150,7 +152,8 @@ void mg_resolve(void)
 
 /* ---- usable sizes ---------------------------------------------------------------------------- */
 
-/* The function of one allocator given a block of another one's would read what is not a header. */
+/* The function has to be the same allocator's as malloc: given another's block, it would read
+ * bytes that are no header. */
 bool mg_resolve_usable(void)
 {
 	const struct link_map *m = NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The preload backend: memory that the program says is a root (ms_root).
+ * The preload backend: memory that the program declares as a root (ms_root).
  *
- * ms-record reads the table from our memory when it looks for leaks, so what was said before a
- * recording began (--standby) counts too, and a forked child goes on with its copy. It is never
- * locked: a signal handler may come at any time, and a scan stops threads anywhere.
+ * ms-record reads the table from the process's memory when it looks for leaks, so roots declared
+ * before a recording began (--standby) count too, and a forked child continues with its copy. The
+ * table is never locked: a signal handler may run at any time, and a scan stops threads anywhere.
  *
- *  R1 An entry counts while `start` is an address and `bytes` is not 0. Whoever takes a free entry
- *     makes it busy, then sets `bytes`, and `start` last of all: a range is there whole or not.
- *  R2 An entry keeps its address until it is taken back. Two threads that say different things of
- *     one address at once may leave either.
+ *  R1 An entry counts while `start` is an address and `bytes` is not 0. A thread that takes a free
+ *     entry marks it busy, then sets `bytes`, and `start` last: a range is visible whole or not at
+ *     all.
+ *  R2 An entry keeps its address until the root is withdrawn. If two threads declare different
+ *     sizes for one address at the same time, either may remain.
  */
 #include "ms-record/guest/core.h"
 #include "preload.h"
@@ -20,14 +21,14 @@ void mg_roots_init(void)
 	mg.session->roots = (uint64_t)&roots;
 }
 
-/* Changes entry `i` from `was` to `now`; false when it was something else. */
+/* Changes entry `i` from `was` to `now`; false = it was not `was`. */
 static bool change(uint32_t i, uint64_t was, uint64_t now)
 {
 	return __atomic_compare_exchange_n(&roots.v[i].start, &was, now, false, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
 }
 
-/* Finds an entry that has `start`, from `first` on; MG_ROOTS = there is none. */
+/* Returns the first entry from `first` on with that `start`; MG_ROOTS = none. */
 static uint32_t find(uint32_t first, uint64_t start)
 {
 	uint32_t used = __atomic_load_n(&roots.used, __ATOMIC_ACQUIRE);
@@ -37,7 +38,7 @@ static uint32_t find(uint32_t first, uint64_t start)
 	return MG_ROOTS;
 }
 
-/* Makes an entry busy that nobody has, used before or not; MG_ROOTS = there is none. */
+/* Marks a free entry busy, used before or not, and returns it; MG_ROOTS = none is free. */
 static uint32_t take(void)
 {
 	for (uint32_t i = find(0, 0); i < MG_ROOTS; i = find(i + 1, 0))

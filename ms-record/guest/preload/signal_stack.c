@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Alternate signal stacks: only the kernel has their addresses, and does not tell. So the last one of
- * each thread is noted, for the leak scan.
+ * Notes the last alternate signal stack of each thread for the leak scan, because only the kernel
+ * knows the addresses, and does not report them.
  */
 #include "ms-record/guest/record.h"
 #include "preload.h"

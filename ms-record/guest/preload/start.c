@@ -22,7 +22,8 @@
 
 extern void *__libc_stack_end __attribute__((weak));
 extern char **__environ __attribute__((weak));
-#pragma weak gnu_get_libc_version /* NULL: it is not glibc, and the program goes on unrecorded */
+/* NULL: the C library is not glibc; the program runs unrecorded */
+#pragma weak gnu_get_libc_version
 
 static long call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -36,7 +37,7 @@ static bool failed(long r)
 
 /* ---- the handshake --------------------------------------------------------------------------- */
 
-static char socket_name[MG_SOCKET_BYTES]; /* "" = nobody answered there */
+static char socket_name[MG_SOCKET_BYTES]; /* "" = no ms-record answered there */
 
 const char *mg_socket_name(void)
 {
@@ -110,8 +111,8 @@ static bool map_session(int fd, uint64_t bytes)
 	return true;
 }
 
-/* Everything else that is private, in one mapping; the gate has a page of its own, wiped in
- * children. */
+/* Maps the other private memory, in one piece. The gate has a page of its own, which the kernel
+ * zeroes in forked children. */
 static const char *map_rest(void)
 {
 	size_t modules = (mg_modules_bytes(mg.session->module_max) + 4095) & ~(size_t)4095;
@@ -125,11 +126,11 @@ static const char *map_rest(void)
 	mg.backend.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
 	mg.gate = (struct mg_gate *)(void *)m;
-	mg.gate->counted = 1; /* it is shut, but not because this is a forked child */
+	mg.gate->counted = 1; /* the gate is shut, but not because this is a forked child */
 	return NULL;
 }
 
-/* The table of sampled blocks: smaller where address space is short. */
+/* Maps the table of sampled blocks, a smaller one if address space is limited. */
 static bool map_samples(void)
 {
 	uint32_t bits = MG_SAMPLE_BITS_MOST;
@@ -172,7 +173,7 @@ static void learn_stacks(void)
 	mg.session->main_tp = mg.main_tp;
 }
 
-/* The name of the allocator behind us, for people. */
+/* Stores the name of the next provider of malloc, for display. */
 static void learn_allocator(void)
 {
 	struct mg_session *s = mg.session;
@@ -225,8 +226,8 @@ static void begin_session(int fd)
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 }
 
-/* First of all constructors (-z initfirst), so that what libraries allocate in theirs is recorded.
- */
+/* Runs before all other constructors (-z initfirst), so that allocations in libraries'
+ * constructors are recorded. */
 __attribute__((constructor)) static void start(int argc, char **argv, char **env)
 {
 	mg_resolve();

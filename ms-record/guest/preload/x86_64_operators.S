@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The entries of C++'s operators new and delete: each jumps to where mg_cxx_target says, the provider or what calls it and records (cxx.c).
- * A jump and not a call: the operator of libstdc++ or libc++ calls malloc, which records it, and must see its own caller.
+ * Defines the entries of C++'s operators new and delete. Each jumps to the address in
+ * mg_cxx_target: the provider, or the wrapper in cxx.c that calls it and records. It jumps instead
+ * of calling, because the operators of libstdc++ and libc++ call malloc, whose hook must see the
+ * operator's own caller.
  */
 	.text
 	.macro operator name what

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Entry points of the preload library that the compiler cannot write.
+ * Defines the entry points of the preload library that cannot be written in C.
  */
 #include <sys/syscall.h>
 	.text
 
-	/* Saves the registers that a function keeps for its caller, and calls mg_end_hold with its frame. */
+	/* Saves the callee-saved registers, and calls mg_end_hold with its frame. */
 	.globl mg_end_enter
 	.hidden mg_end_enter
 	.type mg_end_enter, @function
@@ -37,7 +37,7 @@ mg_end_enter:
 	.cfi_endproc
 	.size mg_end_enter, .-mg_end_enter
 
-	/* Does the same for quick_exit, whose handlers do not get the status. */
+	/* Does the same for quick_exit, which does not pass the status to its handlers. */
 	.globl mg_end_enter_quick
 	.hidden mg_end_enter_quick
 	.type mg_end_enter_quick, @function
@@ -49,7 +49,8 @@ mg_end_enter_quick:
 	.cfi_endproc
 	.size mg_end_enter_quick, .-mg_end_enter_quick
 
-	/* Goes on to the next provider of one of the calls of exec.c with all registers as they are. `raw`: the first parameter is a system call's number. */
+	/* Jumps to the next provider of one of the calls in exec.c, with all registers
+	 * unchanged. `raw`: the first argument is a system call number. */
 	.macro exec_body which, raw=0
 	.irp register, rdi, rsi, rdx, rcx, r8, r9, rax
 	push %\register
@@ -69,7 +70,8 @@ mg_end_enter_quick:
 	jmp *%r11
 	.endm
 
-	/* Returns twice to its caller, so the real one is jumped to. */
+	/* Jumps to the real vfork instead of calling it, because vfork returns twice to its
+	 * caller. */
 	.globl vfork
 	.type vfork, @function
 vfork:
@@ -84,7 +86,9 @@ vfork:
 	.cfi_endproc
 	.size vfork, .-vfork
 
-	/* All but nine are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
+	/* Handles nine system calls itself, and jumps to the real syscall (the first word of
+	 * mg_real) for all others, with the stack unchanged: some return twice, or on another
+	 * stack. */
 	.globl syscall
 	.type syscall, @function
 syscall:
@@ -116,7 +120,8 @@ syscall:
 	.cfi_endproc
 	.size syscall, .-syscall
 
-	/* Some have any number of parameters: all go on to the real one as they are. */
+	/* Defines an entry that passes all registers and the stack on unchanged, because some of
+	 * the calls are variadic. */
 	.macro EXEC name, which
 	.globl \name
 	.type \name, @function
