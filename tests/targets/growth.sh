@@ -8,8 +8,8 @@ ways='leak_fast leak_slow leak_under_noise leak_list sawtooth jump doubles log_f
 for way in $ways; do
 	"$BIN/ms-record" -q --leak-check=no -o "$way.trace" "$TB/targets/growth" "$way" 14 &
 done
-"$BIN/ms-record" -q --leak-check=no --sample 256k -o sampled.trace "$TB/targets/growth" leak_fast 14 &
-"$BIN/ms-record" -q --leak-check=no --sample 256k -o peak_first.trace "$TB/targets/growth" peak_first 14 &
+"$BIN/ms-record" -q --leak-check=no --sample=256k,seed:1 -o sampled.trace "$TB/targets/growth" leak_fast 14 &
+"$BIN/ms-record" -q --leak-check=no --sample=256k,seed:1 -o peak_first.trace "$TB/targets/growth" peak_first 14 &
 freed='all_freed part_freed fill_freed teeth_freed valley_freed flat_freed'
 for way in $freed; do
 	"$BIN/ms-record" -q --leak-check=no -o "$way.trace" "$TB/targets/growth" "$way" 14 &
