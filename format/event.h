@@ -167,7 +167,7 @@ struct ms_event_decoder {
 	} from;
 };
 
-/* Starts decoding a block from its columns (from ms_trace_next, or from finish). Does not use
+/* Starts decoding a block from its columns (from ms_trace_next, or an encoder's finish). Does not use
  * MS_COL_ADDRESS. The bytes may be hostile. MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_column *columns,
 				  size_t n);

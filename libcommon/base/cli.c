@@ -231,7 +231,7 @@ static const struct ms_cli_option *value_at(const struct reading *r,
 	return NULL;
 }
 
-/* Is the argument of `option` nothing but its values? */
+/* Tells whether `option` accepts only the values that its rows name. */
 static bool only_values(const struct ms_cli_option *option)
 {
 	return strncmp(option->argument + (option->argument[0] == '['), "WHAT", 4) == 0;

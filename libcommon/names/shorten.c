@@ -475,8 +475,8 @@ size_t ms_name_least(struct ms_arena *a, const char *function, bool ascii)
 	return ms_utf8_columns(s ? told(a, s, NONE, dots_of(ascii)) : function);
 }
 
-/* Returns the next part of a name, after "::" or the "/" of a path outside arguments, or NULL. A
- * name after "operator" belongs to the operator. */
+/* Returns the next part of a name: what follows "::" or the "/" of a path, unless that is within
+ * arguments; NULL = there is none. A name after "operator" belongs to the operator. */
 static const char *next_part(const char *s)
 {
 	if (starts(s, "operator"))

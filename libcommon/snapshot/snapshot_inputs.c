@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNREADABLE_TOLD 10u /* most unreadable files listed by name */
+#define UNREADABLE_TOLD 10u /* files listed by name, at most */
 
 /* ---- which traces ---- */
 

@@ -658,7 +658,7 @@ enum mg_pool_step {
  * more.
  */
 #define MG_MANIFEST_MAGIC UINT64_C(0x317473654d4753d1)
-#define MG_MANIFEST_NAME "mg_manifest" /* its symbol; the only one of the image */
+#define MG_MANIFEST_NAME "mg_manifest" /* the only symbol that the image exports */
 #define MG_IMAGE_NAME "memscope-image" /* name of the memory file that holds the image */
 #define MG_HOOKS_MAX 256u
 #define MG_PLACES 16384u /* places: threads that have one at a time */

@@ -123,7 +123,7 @@ void session_room(struct session *s, size_t n)
 	while (b->events.cap < b->events.n + n) {
 		b->events.cap = b->events.cap ? b->events.cap * 2 : BATCH_EVENTS;
 		b->events.v = ms_xrealloc(b->events.v, b->events.cap, sizeof *b->events.v);
-		if (s->stats.events > BATCH_EVENTS) /* the memory will be used in full */
+		if (s->stats.events > BATCH_EVENTS) /* a long run fills the whole array anyway */
 			ready_memory(b->events.v, b->events.cap * sizeof *b->events.v);
 	}
 	size_t block = s->open.events + b->events.n, left = BLOCK_EVENTS - block;

@@ -148,7 +148,7 @@ struct reader {
 struct thread {
 	uint32_t tid, outer; /* ids in its pid namespace and in ours (0 = not found yet) */
 	uint32_t missed;     /* number of thread lists without this thread */
-	uint64_t missed_ns;  /* time of the last such list */
+	uint64_t missed_ns;  /* time of the last list without it */
 	char name[16];
 	uint64_t start_ns, end_ns;
 	uint64_t last_number; /* number of the thread's last allocation; UINT64_MAX = none */

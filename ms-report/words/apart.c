@@ -24,7 +24,7 @@ enum pass { NAMES, CALLERS, INSIDE, RUNTIME_CALLERS, ADDRESSES, PROCESSES, PASSE
 struct row {
 	const char *base, *key; /* text of the row itself; text of its last line so far */
 	size_t number;
-	uint32_t *nodes;  /* of its stack, innermost first */
+	uint32_t *nodes;  /* of the site's stack, innermost first */
 	size_t count, at; /* number of nodes; index of the node it is named after */
 };
 

@@ -388,7 +388,7 @@ int draw_trace_rows(const struct trace *t)
 	return rows > HEADER_FROM ? rows : HEADER_FROM;
 }
 
-/* Draws the limit that the live heap will reach, in a row. Returns the number of rows, 0 = none. */
+/* Draws a row with the limit that the live heap will reach, if any. Returns the rows drawn. */
 static int draw_outlook(struct grid *g, int row, const struct trace *t)
 {
 	if (!t->forecast.what)
