@@ -35,6 +35,7 @@ printf '%s\n' "$spdx" >ms-record/guest/entry.S
 printf '.Dd today\n.Dt X 1\n.Os\nno section\n' >man/ms-x.1
 # a program with a table of options, and its page
 mkdir -p build/release/bin
+# shellcheck disable=SC2016 # the program that is written here expands it
 printf '#!/bin/sh\n[ "$1" != --help=old ] || exit 0\nprintf "%%s\\t%%s\\t%%s\\n" %s %s %s\n' 'new - -' 'output o FILE' 'pid p PID' >build/release/bin/ms-x
 chmod +x build/release/bin/ms-x
 printf '%s\n' '.Sh SYNOPSIS' '.Op Fl o' '.Op Fl g' '.Sh DESCRIPTION' '.It Fl o Ar file , Fl -output Ns = Ns Ar file' \
