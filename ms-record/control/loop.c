@@ -63,7 +63,7 @@ static int told_status(const struct session *s)
 	uint32_t told = __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE);
 	bool ends = s->modules.attached || !m->end_wait_ms ||
 		    __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
-	return told && ends ? (int)(told - 1) << 8 : -1;
+	return told && ends ? (int)((told - 1) & 0xff) << 8 : -1; /* the program may overwrite it */
 }
 
 /* Notes that the process had become another program when it ended: a recorded program that exits
