@@ -57,11 +57,17 @@ bool mg_filtered(void)
 	       __atomic_load_n(&mg.session->seccomp_seen, __ATOMIC_SEQ_CST);
 }
 
+bool mg_may_call(void)
+{
+	return !mg_filtered() || (!__atomic_load_n(&mg.filtered, __ATOMIC_SEQ_CST) &&
+				  __atomic_load_n(&mg.head->unfiltered, __ATOMIC_RELAXED));
+}
+
 void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns)
 {
 	const uint64_t timeout[2] = {0, ns};
 	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST);
-	bool may = !mg_filtered();
+	bool may = mg_may_call();
 	if (may)
 		mg_syscall(SYS_futex, (uint64_t)word, op, value, (uint64_t)timeout, 0, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);

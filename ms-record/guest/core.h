@@ -649,6 +649,9 @@ void mg_spin(void);
 bool mg_heartbeat_timeout(const struct mg_session *s, uint64_t seconds);
 /* Tells whether system calls may be forbidden. */
 bool mg_filtered(void);
+/* Tells whether a system call may be made, in an attached process, too: there it is avoided where
+ * it can be, though no thread has a seccomp filter. */
+bool mg_may_call(void);
 /* Makes the futex system call without a result; under a seccomp filter, a wait only spins. */
 #define MG_FUTEX_WAIT 0
 #define MG_FUTEX_WAKE 1

@@ -13,9 +13,9 @@
  *     Only the thread that forked can own such a writer; if another thread adopts, ring 0 gets a
  *     writer that was never used, so that no writer is used by two threads.
  *
- *  F3 System calls are futex only; gettid if the child was made by a raw system call, because then
- *     the C library does not know its tid; getpid if the adopting thread may not be the one that
- *     forked; mmap for F1; mremap for the slot. None of them under a seccomp filter.
+ *  F3 System calls are futex and getpid; gettid if the child was made by a raw system call, because
+ *     then the C library does not know its tid; mmap for F1; mremap for the slot. None of them under
+ *     a seccomp filter.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,11 +28,12 @@
 #define GONE_S 2u
 #define OLD_WRITER UINT64_MAX /* `busy` of a writer of an earlier generation */
 #ifndef MG_IMAGE
-#define TRIES 50 /* waits of NAP_NS each, for a slot or for the thread that takes one */
+#define SLOT_TRIES 50 /* waits of NAP_NS each for a slot */
 #define MG_SHUT mg_shut
 #else
-#define TRIES 1 /* children of an attached process do not wait here */
+#define SLOT_TRIES 1 /* children of an attached process do not wait for ms-record */
 #endif
+#define ADOPTION_TRIES 50 /* waits of NAP_NS each for the thread that takes a slot */
 
 /* ---- F1 -------------------------------------------------------------------------------------- */
 
@@ -91,7 +92,7 @@ static struct mg_fork_slot *wait_for_slot(void)
 	 * any more. */
 	bool gone =
 		mg_heartbeat_timeout(mg.head, GONE_S) && mg_heartbeat_timeout(mg.session, GONE_S);
-	for (int i = 0; !d && mg.slot_count && !gone && i < TRIES; i++) {
+	for (int i = 0; !d && mg.slot_count && !gone && i < SLOT_TRIES; i++) {
 		uint32_t seen = __atomic_load_n(&mg.head->slots_futex, __ATOMIC_ACQUIRE);
 		want_slots();
 		if (!(d = take_slot()))
@@ -120,21 +121,26 @@ static uint32_t own_tid(void)
 	return real;
 }
 
-/* Returns the process's pid, which is the tid of the thread that forked. If getpid may not be
- * called, returns the tid of any thread, from which ms-record finds the process. */
-static uint32_t own_pid(void)
+/* Returns the process's pid, which is the tid of the thread that forked; *forked: that is this
+ * thread. If getpid may not be called, returns this thread's tid, from which ms-record finds the
+ * process, and has a writer of its own tell whether it forked. A thread of an attached process may
+ * have found the writer of one that ended, whose control block it uses. */
+static uint32_t own_pid(bool *forked)
 {
 	uint32_t tid = own_tid();
-	if (*MG_SELF || mg_filtered())
+	*forked = *MG_SELF;
+	if (!mg_may_call())
 		return tid;
-	return (uint32_t)mg_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	uint32_t pid = (uint32_t)mg_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	*forked = pid == tid && *MG_SELF;
+	return pid;
 }
 
 /* Begins a generation of writers: determines which writers it may use. */
-static void begin_generation(uint32_t rings)
+static void begin_generation(uint32_t rings, bool forked)
 {
 	uint32_t used = mg.writers_used, base = 0;
-	if (!*MG_SELF) { /* another thread may have forked, and may still have its writer */
+	if (!forked) { /* another thread may have forked, and may still have its writer */
 		base = used;
 		for (uint32_t i = 0; i < used; i++) {
 			struct mg_writer *t = mg_grown(mg.writers, i, mg.writer_bytes);
@@ -162,11 +168,11 @@ static bool forked_asleep(void)
 
 static void begin(struct mg_fork_slot *d, unsigned char *at)
 {
-	bool asleep = forked_asleep();
+	bool asleep = forked_asleep(), forked;
 	struct mg_session *s = (struct mg_session *)(void *)at;
 	uint64_t now = !mg.sequence ? mg_counter()
 				    : __atomic_load_n(&mg.session->sequence, __ATOMIC_SEQ_CST);
-	d->pid = own_pid();
+	d->pid = own_pid(&forked);
 	d->parent = asleep ? 0 : mg.serial;
 	d->fork_stamp = asleep ? 0 : mg.fork_stamp;
 	d->first_stamp = now;
@@ -179,7 +185,7 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	s->roots = mg.session->roots; /* the child has a copy of the parent's roots */
 	mg_user_begin(s);
 	s->reentry_lost = mg.missed;
-	begin_generation(s->ring_max);
+	begin_generation(s->ring_max, forked);
 	mg.fork_stamp = mg.missed = 0;
 	mg.session = s;
 	mg.serial = s->serial;
@@ -227,7 +233,7 @@ static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 			return true;
 		if (__atomic_load_n(&g->counted, __ATOMIC_ACQUIRE))
 			return false;
-		if (i == TRIES || who == mg_thread_pointer())
+		if (i == ADOPTION_TRIES || who == mg_thread_pointer())
 			break;
 		mg_futex(&g->on, MG_FUTEX_WAIT, 0, NAP_NS);
 	}

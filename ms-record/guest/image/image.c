@@ -4,9 +4,11 @@
  *
  *  A1 Threads never wait: the session says so (wait_ticks 0), and a full ring drops records. No
  *     system call is made (seccomp_seen is set), so no filter is in the way and no descriptor is
- *     needed. There are two exceptions. A thread that opens a module (while sampling, only with
+ *     needed. There are exceptions. A thread that opens a module (while sampling, only with
  *     --hook) spins until the functions in it are hooked, and maps a page for that when ms-record
- *     asks for it (late.c); and if the program locks all its memory, that is done here (apart.c).
+ *     asks for it (late.c). Where mg_may_call allows it, memory is locked here if the program locks
+ *     all of its memory (apart.c), an exit asks for the thread's tid, and a forked child for its
+ *     pid, while its other threads wait for that thread (fork.c).
  *  A2 Events caused inside a hooked function are not the program's: while the function of a hook
  *     runs on this thread, hooks further down its stack pass through (`inside`). If the function
  *     was left for good, by a longjmp, this is noticed because its return address is no longer on
@@ -195,17 +197,14 @@ static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 	struct mg_span part;
 	if (h->kind == MG_HOOK_MADVISE)
 		return start < end && !mg_next_apart(&start, end, &part);
-	if (mg.filtered || !__atomic_load_n(&mg.head->unfiltered, __ATOMIC_RELAXED))
-		return false;
-	return !mg_lock_all((uint32_t)frame[ARG_0]);
+	return mg_may_call() && !mg_lock_all((uint32_t)frame[ARG_0]);
 }
 
 /* Reports the exit status, except in a child of vfork: it shares its parent's session, and its
  * tid differs from the parent's stored there. */
 static void before_exit(int status)
 {
-	if (__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && !mg.filtered &&
-	    __atomic_load_n(&mg.head->unfiltered, __ATOMIC_RELAXED) &&
+	if (__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && mg_may_call() &&
 	    (uint32_t)mg_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == own_tid())
 		__atomic_store_n(&mg.session->end_status, mg_end_status(status), __ATOMIC_RELEASE);
 }
