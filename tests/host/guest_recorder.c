@@ -39,7 +39,7 @@
 static struct options {
 	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead,
 		sample, recount;
-} opt = {.lap = 65536 - MG_SLACK, .rings = 64, .wait_ms = 2000};
+} opt = {.lap = 65536 - MG_SLACK, .rings = 64, .wait_ms = 60000};
 
 static const struct option_name {
 	const char *name;
