@@ -51,8 +51,7 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 static void fill_header(struct session *s)
 {
 	bool tsc = cpu_counter_usable();
-	uint64_t hz = clock_tsc_hz(); /* the guest measures its waits in this unit, whatever orders
-					 events */
+	uint64_t hz = clock_tsc_hz(); /* unit of the guest's waits, whichever clock is used */
 	struct mg_session *m = s->mem;
 	m->magic = MG_MAGIC;
 	m->version = MG_LAYOUT_VERSION;
@@ -88,8 +87,8 @@ static struct session *blank(const struct session_options *opt, struct writer *w
 	return s;
 }
 
-/* Adapts the header for an attached process: the guest image makes no system calls, so a waiting
- * thread spins. In a process of -p no thread waits. */
+/* Adapts the header for an attached process. Waits of the guest are disabled: the guest image makes
+ * no system calls, so a thread could only wait by spinning. */
 static void fill_attached(struct session *s)
 {
 	if (s->opt->attached)

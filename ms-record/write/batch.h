@@ -34,8 +34,8 @@ struct live_list;
 struct batch {
 	struct batch *next;
 	struct output *out;
-	/* Written in this order, each kind that is not empty as its own block; stacks and events
-	 * precede marks. */
+	/* Record kinds in the order in which they are written. Each nonempty kind gets a block of
+	 * its own; stacks and events are written before marks. */
 	union {
 		struct {
 			struct ms_record_writer info, modules, threads, samples, losses,
@@ -48,13 +48,13 @@ struct batch {
 	uint32_t first_frame, first_node;
 	MS_ARRAY(struct ms_event) events;
 	uint64_t first_number, first_event;
-	/* Called with the live blocks after these events (`l` is NULL if there never were any);
-	 * or NULL. */
+	/* Optional callback for the live blocks after these events; `l` is NULL if there never were
+	 * any blocks. */
 	void (*on_live)(void *arg, struct live_list *l);
 	void *on_live_arg;
 	uint64_t first_ns, last_ns;
-	struct stats stats; /* counts of the image up to the last of these events */
-	bool ends;          /* the events end their block */
+	struct stats stats; /* totals of the process up to the last of these events */
+	bool ends;          /* the open event block ends with these events */
 	bool close;         /* the last batch of its trace */
 };
 
@@ -65,6 +65,6 @@ void batch_reset(struct batch *b);
 /* Tells whether a batch has nothing to be written. */
 bool batch_empty(const struct batch *b);
 
-/* Begins a record in `w` and makes room for fields of `bytes` bytes in total; a number counts
- * 16. */
+/* Begins a record in `w` and makes room for `bytes` bytes of fields; count 16 bytes per numeric
+ * field. */
 struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes);

@@ -18,12 +18,12 @@
 
 #define WINDOW (UINT64_C(1) << 15)
 #define WORDS (WINDOW / 64)
-#define READY UINT64_C(4096) /* slots of the window whose memory is prepared at a time */
+#define READY UINT64_C(4096) /* number of window slots whose memory is faulted in at a time */
 #define GONE_LEAST 16384u
 #ifndef PART
-#define PART (UINT32_C(1) << 18) /* blocks in a part: 15 MB to encode them, mostly never touched */
+#define PART (UINT32_C(1) << 18) /* blocks per part; most of its 15 MB buffer is never touched */
 #endif
-#define THREADS_MAX (UINT32_C(1) << 22) /* as in libcommon/replay/replay_private.h */
+#define THREADS_MAX (UINT32_C(1) << 22) /* same as MS_REPLAY_THREADS_MAX */
 
 /* Holds a recent block. A tick is 100 us, so 40 bits last three years. */
 struct slot {
@@ -37,7 +37,7 @@ struct live_list {
 	uint64_t bits[WORDS]; /* bit set of the live slots */
 	uint64_t base;
 	bool addresses; /* keep addresses of old blocks */
-	bool usable;    /* usable sizes are recorded: an old block has one */
+	bool usable;    /* usable sizes are recorded: some old block has slack */
 	struct packed_list old;
 	MS_ARRAY(uint64_t) gone; /* numbers of freed old blocks, not removed yet */
 	uint64_t blocks;
@@ -71,8 +71,8 @@ uint64_t live_list_blocks(const struct live_list *l)
 
 /* ---- old blocks ---- */
 
-/* Moves the live blocks of one word of the window to the old blocks. `first`: the number of its
- * first slot. */
+/* Moves the live blocks among 64 slots of the window to the list of old blocks. `first`: the
+ * allocation number of the first slot. */
 static void retire(struct live_list *l, uint64_t first)
 {
 	uint64_t at = first & (WINDOW - 1);
@@ -117,7 +117,7 @@ static uint64_t *sorted(uint64_t *v, uint64_t *spare, size_t n)
 	return v;
 }
 
-/* Removes the freed blocks from the old blocks, in one pass through both. */
+/* Removes the blocks listed in `gone` from the old blocks, in one pass through the two lists. */
 static void settle(struct live_list *l)
 {
 	size_t n = l->gone.n;
@@ -125,13 +125,13 @@ static void settle(struct live_list *l)
 		return;
 	uint64_t *spare = ms_xrealloc(NULL, n, sizeof *spare);
 	size_t were = packed_remove(&l->old, sorted(l->gone.v, spare, n), n);
-	l->blocks += n - were; /* numbers not found were not live */
+	l->blocks += n - were; /* n - were blocks were not live, but subtracted by release_old */
 	free(spare);
 	l->gone.n = 0;
 }
 
-/* Notes that an old block was freed. Old blocks are scattered in memory, so many are removed at
- * a time, in order. */
+/* Notes that an old block was freed. Old blocks are scattered in memory, so they are removed in
+ * large sorted batches. */
 static void release_old(struct live_list *l, uint64_t number)
 {
 	*MS_PUSH(&l->gone) = number;

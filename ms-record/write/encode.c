@@ -28,8 +28,8 @@
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u
-#define AT_ONCE ((size_t)256) /* events, 14 KB */
-#define LEVEL_FROM 3          /* levels of zstd: see set_effort */
+#define AT_ONCE ((size_t)256) /* events encoded at a time; they take 14 KB */
+#define LEVEL_FROM 3          /* lowest zstd level for which set_effort uses LEVEL_MORE */
 #define LEVEL_MORE 6
 
 struct encoder {
@@ -37,7 +37,7 @@ struct encoder {
 	struct ms_event_encoder events;
 	struct ms_address_encoder addresses;
 	uint8_t *event_memory, *address_memory;
-	bool begun; /* it holds events of an open block */
+	bool begun; /* the encoder holds events of an open block */
 	uint64_t first_ns;
 };
 
@@ -163,7 +163,8 @@ static int write_stacks(struct batch *b, struct ms_err *err)
 			       b->nodes.v,     b->frames.n,   b->nodes.n};
 	if (b->out->kept)
 		kept_stacks(b->out->kept, s.frames, s.frame_count, s.nodes, s.node_count);
-	/* If a block returns 1, the rest is in the file already or will never be. */
+	/* A result of 1 is no error: the remaining blocks are either in the rewritten file or past
+	 * the limit. */
 	return encode_stacks(&s, put_stacks, b, err) < 0 ? -1 : 0;
 }
 

@@ -9,15 +9,15 @@ struct encoder;
 struct ms_err;
 struct output;
 
-/* Holds spare encoders. An open block takes one and returns it at its end. */
+/* Holds unused encoders. Each open block uses one, which is put back when the block ends. */
 struct encoders {
 	struct encoder *spare;
 	unsigned spares;
 };
 
 void encoders_free(struct encoders *all);
-/* Writes a batch to its output; the events when their block ends. Returns 0, or -1 with `err`
- * and errno set. */
+/* Writes a batch to its output, but its events only when their block ends. Returns 0, or -1 with
+ * `err` and errno set. */
 int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err);
 
 /* Describes consecutive frames and nodes, numbered from first_frame and first_node on. */

@@ -11,7 +11,7 @@
 #include "rewrite.h"
 #include "output.h"
 
-#define RESERVE 8192u       /* bytes for the end block and losses */
+#define RESERVE 8192u       /* bytes reserved for the end block and the records of losses */
 #define RESERVE_A_BLOCK 48u /* bytes of a block's record in the index */
 
 static uint64_t used(const struct limit *l)

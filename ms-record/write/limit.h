@@ -24,7 +24,7 @@ struct limit {
 	uint64_t used;      /* atomic: bytes of all traces */
 	uint64_t reserved;  /* bytes reserved for the ends of open traces */
 	int reached;        /* atomic: the limit is reached */
-	char why[128];      /* why --keep was not enough; "" = no --keep */
+	char why[128];      /* why --keep could not stay below the limit; "" = no --keep */
 	uint64_t rewritten; /* atomic: number of rewritten traces */
 	int event;          /* eventfd, written when a trace is rewritten or the limit reached */
 };
@@ -33,8 +33,8 @@ struct limit {
  * written. They do nothing without a limit. */
 void limit_begin(struct output *o);
 void limit_end(struct output *o);
-/* Writes a block of `o`. Returns 0; 1 if the block is not in the file, or only as part of a
- * rewritten trace, and the caller need not do anything; -1 with `err` set if writing failed. */
+/* Writes a block of `o`. Returns 0 if written, -1 with `err` set if writing failed. Returns 1 if
+ * the trace was rewritten instead, or the limit was reached; the caller has nothing to do. */
 int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		const struct ms_column *columns, size_t n, struct ms_err *err);
 /* Makes the room reserved for the end of `o` available to it, and records how many events were

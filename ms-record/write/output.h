@@ -20,10 +20,10 @@ struct live_list;
 /* Holds the writing thread's state for the checkpoints of a trace. */
 struct checkpoints {
 	struct live_list *live;  /* NULL before the first event */
-	uint64_t events, bytes;  /* since the last checkpoint; file size after it */
+	uint64_t events, bytes;  /* events since the last checkpoint; file size just after it */
 	uint64_t bytes_per_1000; /* bytes of the last checkpoint, per 1000 blocks */
 	uint64_t position,
-		position_ns; /* `live` is the state before this event; time of the event before */
+		position_ns; /* `live` is as of before this event; time of the previous event */
 };
 
 /* Holds the state of one trace being written. The control thread makes it; the writing thread
@@ -31,7 +31,7 @@ struct checkpoints {
 struct output {
 	int fd;     /* -1 = the writing thread opens it */
 	char *path; /* as shown to the user */
-	int folder; /* folder and name of the file; -1 = we did not create it */
+	int folder; /* directory and name of the file; folder -1 = the file is not ours */
 	char *name;
 	dev_t dev; /* identity of the file; `ino` 0 = not created yet */
 	ino_t ino;
@@ -49,9 +49,9 @@ struct output {
 	struct later *later;  /* --keep=last: the trace that will replace it; NULL = none */
 	uint64_t reserve;     /* bytes reserved for the end of this trace */
 	uint64_t counted;     /* bytes of this trace in limit->used */
-	struct stats written; /* counts of what the file holds, if it is incomplete */
+	struct stats written; /* totals up to the last event written; used if events are missing */
 	uint64_t written_ns, discarded;
-	uint64_t dropped_events, dropped_ns; /* events before this number were dropped */
+	uint64_t dropped_events, dropped_ns; /* count and time of the events dropped by --keep */
 	int full;                            /* atomic: only the end may still be written */
 	/* Results, read by others with acquire loads. */
 	uint64_t bytes;

@@ -10,11 +10,12 @@
 
 #define PART_BYTES ((size_t)32768 - 32)
 #define BLOCK_MAX 46u /* most bytes of a packed block */
-#define BEYOND 48u    /* bytes behind a block that may be copied or read, but are not used */
+#define BEYOND 48u    /* bytes after a block that may be read or copied as padding */
 
 enum column { STEP, TICK, ADDRESS, SIZE, STACK, THREAD, SLACK, COLUMNS };
 
-/* Lists the bytes of a value, by column and code. STEP is 0 for the next number. */
+/* Maps a column and a 2-bit code to the encoded length of a value in bytes. STEP takes 0 bytes if
+ * the number is the previous one + 1. */
 static const uint8_t lengths[COLUMNS][4] = {
 	[STEP] = {0, 1, 3, 8},  [TICK] = {0, 1, 2, 8},  [ADDRESS] = {0, 2, 4, 8},
 	[SIZE] = {1, 2, 4, 8},  [STACK] = {1, 2, 3, 4}, [THREAD] = {0, 1, 2, 4},
@@ -154,7 +155,7 @@ struct removal {
 	uint64_t number;               /* number of the previous block */
 	uint64_t steps, tick, address; /* sums over the blocks removed since the last kept one */
 	bool gap;                      /* blocks were removed since the last kept one */
-	uint8_t bytes[2][256];         /* by either byte of `lengths`: bytes of its columns */
+	uint8_t bytes[2][256];         /* length of 4 columns, by byte of the head and its value */
 };
 
 static void fill_lengths(uint8_t bytes[2][256])

@@ -41,7 +41,8 @@ struct records {
 
 /* Lists the block types of scan results, which are not in batch_types. */
 static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT};
-static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL}; /* only in heads */
+/* Lists the labels that occur only in the first record of a scan result, by type. */
+static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL};
 #define TOLD_TYPES (sizeof told_types / sizeof *told_types)
 
 struct kept {
@@ -137,7 +138,8 @@ static bool is_head(struct ms_record rec, uint32_t label)
 	return false;
 }
 
-/* Drops all records before the last head. */
+/* Drops the records of all scan results but the latest, which begins at the last record with
+ * `label`. */
 static void forget_told(struct records *r, uint32_t label)
 {
 	struct ms_record_reader reader;
@@ -372,7 +374,7 @@ out:
 
 struct later {
 	struct target target;
-	uint64_t event, ns; /* number of its first event; time of the event before, ns */
+	uint64_t event, ns; /* number of its first event; time in ns of the event before that one */
 	bool failed;        /* a block of it could not be written */
 };
 

@@ -23,7 +23,7 @@
  * long. */
 #define QUEUE_USUAL BLOCK_EVENTS
 #define QUEUE_MAX (6 * BLOCK_EVENTS)
-#define QUEUE_WAKE (4 * BATCH_EVENTS) /* events that wake the thread; a block's end does too */
+#define QUEUE_WAKE (4 * BATCH_EVENTS) /* events that wake the thread, as the end of a block does */
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
 #define GIVE_UP_NS 50000000 /* ns between calls of give_up */
@@ -61,7 +61,7 @@ static void fail(struct output *o)
 	__atomic_store_n(&o->failed, 1, __ATOMIC_RELEASE);
 }
 
-/* Opens the output's file, creating it for a further image, and writes the header. */
+/* Opens the output's file, or creates it if `create` is set, and writes the header. */
 static void begin(struct output *o)
 {
 	if (o->create)
@@ -101,8 +101,8 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 	}
 }
 
-/* Waits for a batch, under the lock. If none arrives for a while after a burst, the free memory
- * left by it, up to a third of the thread's memory, is returned to the kernel. */
+/* Waits, under the lock, for a batch. After a burst, if no batch arrives for TRIM_NS, returns free
+ * memory to the kernel: up to a third of what the thread uses. */
 static void await_batch(struct writer *w)
 {
 	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + TRIM_NS);
@@ -186,8 +186,8 @@ int writer_start(struct writer *w, int event)
 	return e ? -1 : 0;
 }
 
-/* Waits, under the lock, until the queue is half empty, so that the threads rarely alternate.
- * While the writing thread is stuck in a write, the queue may grow. */
+/* Waits, under the lock, until the queue is half empty; a higher mark would make the two threads
+ * switch more often. While the writing thread is stuck in a write, the queue may grow. */
 static void await_room(struct writer *w)
 {
 	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + STUCK_NS);

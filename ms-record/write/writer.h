@@ -28,7 +28,7 @@ struct writer {
 	size_t queued;            /* events, approximately */
 	size_t room_at;           /* a waiting thread is woken at this length of the queue */
 	size_t spare_room;        /* room for events in the batches of `spare` */
-	uint64_t stuck_at;        /* value of `written` since which a write takes long */
+	uint64_t stuck_at;        /* value of `written` when the write that takes long began */
 	uint64_t pushed, written; /* batches pushed and written so far */
 	uint64_t watched;         /* value of `written` to report */
 	int event;                /* eventfd, written when `watched` is reached */

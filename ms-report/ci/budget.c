@@ -25,7 +25,8 @@ static bool ends(const char *name, const char *with)
 	return n > k && strcmp(name + n - k, with) == 0;
 }
 
-/* Returns the name of the figure that may change, without the prefix "delta_" or a kind. */
+/* Returns the name of the figure whose change is limited, without a prefix such as "delta_" or
+ * "new_". */
 static const char *changed(const struct budget *b)
 {
 	return b->delta && !b->site    ? b->total
@@ -66,7 +67,8 @@ static bool equal(const char *s, size_t n, const char *name)
 	return strlen(name) == n && memcmp(s, name, n) == 0;
 }
 
-/* Finds the figure of that name: a total, or after site() a figure of sites. False = none. */
+/* Looks up the figure named by `s` among the totals, or after site() among the figures of sites.
+ * False = none. */
 static bool find_figure(const char *s, size_t n, struct budget *b)
 {
 	size_t count = b->site ? site_figure_count : figure_count + FIGURES_BESIDE;

@@ -18,14 +18,14 @@ struct budget {
 	size_t figure; /* index in figures[], or in site_figures[] */
 	enum budget_op op;
 	uint64_t value;
-	/* Set for a budget on a change: of a figure (`delta`: of the total of that name, or after
-	 * site() of the matching sites), or of all sites of one kind. */
+	/* `change`: the budget limits a change. `delta`: of one figure, which is a total or, after
+	 * site(), a sum over the matching sites; otherwise of all sites of one kind. */
 	bool change, delta;
 	const char *total;
 	int kind;               /* enum diff_kind, or BUDGET_RENAMED */
 	enum diff_figure of;    /* figure that changes; DIFF_FIGURES = number of sites */
 	double share;           /* limit in per cent of the old figure, if `percent` */
-	bool percent, negative; /* the number has a minus sign */
+	bool percent, negative; /* `negative`: the number has a minus sign */
 };
 #define BUDGET_RENAMED DIFF_KINDS
 
@@ -68,16 +68,16 @@ enum budget_result budget_holds(enum budget_op op, long double v, long double li
 /* Returns the site with the largest share of the budget's figure; NULL if sites do not have that
  * figure, or it is 0. */
 const struct site *budget_worst(const struct budget *b, struct model *m);
-/* Returns a figure in the budget's unit, for people. */
+/* Returns a figure as text in the budget's unit. */
 const char *budget_said(const struct budget *b, struct model *m, uint64_t v);
-/* Returns the current value of the budget's figure, for people: "1.2 MiB (1244756)". */
+/* Returns the current value of the budget's figure as text: "1.2 MiB (1244756)". */
 const char *budget_amount(const struct budget *b, struct model *m);
 /* Tells whether the budget held only because the run was too short to tell growth from start-up. */
 bool budget_too_short(const struct budget *b, const struct model *m);
 /* Returns the reason why the budget is BUDGET_UNDECIDED. */
 const char *budget_unknown(const struct budget *b, const struct model *m);
-/* Returns the reason why a budget on the sites of a comparison cannot be decided, or NULL: it is
- * not known whether some sites changed. */
+/* Returns why a budget on changes of sites cannot be decided, or NULL. It cannot if some sites of
+ * the two runs could not be matched. */
 const char *budget_apart(const struct budget *b, struct model *m);
 /* Tells whether the budget's pattern matches the name of the site. */
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
@@ -91,12 +91,13 @@ const char *budget_untrusted(struct model *m);
 enum budget_result diff_budget_check(const struct budget *b, struct model *m);
 /* Returns the site with the largest change of the budget's figure, or NULL. */
 const struct site *diff_budget_worst(const struct budget *b, struct model *m);
-/* Returns the change for people: "+66560 (+65.0 KiB)". */
+/* Returns the change as text: "+66560 (+65.0 KiB)". */
 const char *diff_budget_amount(const struct budget *b, struct model *m);
 /* Tells whether the budget held because a missing old run was allowed. */
 bool diff_budget_waived(const struct budget *b, const struct model *m);
 
-/* Tells whether a budget limits that total or its change, for a table of totals. */
+/* Tells whether a budget limits the figure `total` of the whole run or its change; used for a table
+ * of totals. */
 bool budget_is_about(const struct budget *b, const char *total);
 /* Returns the values that the budget allows: "<= +1.0 MiB". */
 const char *budget_allows(const struct budget *b, struct model *m, bool ascii);

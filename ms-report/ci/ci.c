@@ -72,8 +72,8 @@ static const struct finding *find(const struct findings *f, const struct budget 
 	return NULL;
 }
 
-/* Returns the finding of an incomplete recording, or with `compared` of an incomplete comparison.
- */
+/* Returns the finding that the recording is incomplete or, if `compared`, that the comparison is;
+ * or NULL. */
 static const struct finding *incomplete(const struct findings *f, bool compared)
 {
 	for (size_t i = 0; i < f->n; i++)

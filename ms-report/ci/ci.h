@@ -51,7 +51,7 @@ struct finding {
 					too */
 	const char *message;         /* one sentence, with names not yet cleaned */
 	const struct site *site;     /* NULL = the whole run */
-	const struct budget *budget; /* budget of a finding by one of the first two rules */
+	const struct budget *budget; /* RULE_BUDGET and RULE_UNDECIDED: the budget; else NULL */
 	bool compared;               /* the comparison is incomplete, not the recording */
 	const char *key;             /* identifies the finding, the same in every build */
 };
@@ -59,7 +59,7 @@ struct finding {
 struct findings {
 	struct finding *v; /* sorted by rule, then largest first */
 	size_t n, cap;
-	size_t budgets; /* number of budgets checked by the first two rules */
+	size_t budgets; /* number of budgets checked */
 };
 
 /* Collects the findings. `partial`: budgets are decided on incomplete figures too. Free with

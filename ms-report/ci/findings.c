@@ -140,8 +140,8 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 
 /* ---- results of a comparison ---- */
 
-/* Returns "+64 KiB of f at the end, +64 KiB at the peak", with the change of allocations if that
- * counts. */
+/* Returns "+64 KiB of f at the end, +64 KiB at the peak", with the change of allocations if that is
+ * significant. */
 static const char *growth_words(struct model *m, const struct diff_row *x)
 {
 	const char *name = site_name(m, x->site);

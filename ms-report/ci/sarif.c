@@ -18,8 +18,8 @@
 #define STACKS_MOST 16000000 /* maximum bytes of call stacks in results */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Writes a location: a file of the repository relative to its root, which the service knows;
- * another file as a file: URI. */
+/* Writes a location. A file of the repository is named relative to the repository's root
+ * (%SRCROOT%), another file by a file: URI. */
 static void location(struct page *p, struct ms_json *j, const struct frame *f, const char *text)
 {
 	const char *inside = links_file(p->m, &p->links, f);
@@ -65,9 +65,10 @@ static void stack(struct page *p, struct ms_json *j, const struct site *s)
 	ms_json_format(j, "]}]");
 }
 
-/* Describes frames that results share. By frame of the model: number of uses, and its number. */
+/* Describes the table of frames that results refer to. The arrays are indexed by frame of the
+ * model: number of uses, and index in the table. */
 struct shared {
-	uint64_t *uses, *number; /* NULL = results contain whole stacks */
+	uint64_t *uses, *number; /* number NULL = each result contains its whole stack */
 	uint32_t *stack;         /* buffer for the frames of one stack */
 };
 

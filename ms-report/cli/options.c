@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Adds an output in a format; the format of `export` if that is set. */
+/* Adds an output. Its file is in the format of `o.export`, or if that is NULL, in `o.format`. */
 static int put_output(struct options *opt, struct output o, struct ms_err *err)
 {
 	if (o.path && !*o.path)
@@ -296,7 +296,8 @@ const char *view_name(enum view v)
 	return value ? value + 1 : name;
 }
 
-/* Tells whether the format can show a view; a format that cannot shows its usual content. */
+/* Tells whether the format can show a view. A format that cannot is written as if the view had not
+ * been requested. */
 static bool shows(const struct output *o, enum view v)
 {
 	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
@@ -320,7 +321,7 @@ static bool has_output(const struct options *opt, enum format f)
 	return false;
 }
 
-/* Tells whether an output for another program has all given traits. */
+/* Tells whether an output in an --export format has all given traits. */
 static bool has_export(const struct options *opt, unsigned traits)
 {
 	for (size_t i = 0; i < opt->output_count; i++) {
@@ -362,8 +363,8 @@ static int check_metric(struct options *opt, struct ms_err *err)
 	return 0;
 }
 
-/* Lists the options allowed with --events, whose output is written while the trace is read: no
- * sums, no point in time. */
+/* Lists the options allowed with --events. Events are written while the trace is read, so options
+ * for sums or for a point in time are not possible. */
 #define EVENTS_TAKES                                                                               \
 	"events process text json layout limit full-names style=ascii style=width style=no-pager " \
 	"quiet allow=partial color"

@@ -74,7 +74,7 @@ struct options {
 	size_t width;        /* columns, 0 = as the terminal */
 	enum color color;
 	bool ascii, full_names, no_pager;
-	enum layout layout; /* layout of FORMAT_JSON; LAYOUT_GO: of EXPORT_TYPES */
+	enum layout layout; /* layout of JSON; LAYOUT_GO is for formats with EXPORT_TYPES */
 	bool pretty;
 	bool anonymize;
 	bool no_source; /* HTML page without source lines */

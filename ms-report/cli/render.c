@@ -45,8 +45,8 @@ static enum metric metric_of(const struct page *p, const struct options *opt)
 	return p->m->peak.bytes != UNKNOWN ? METRIC_PEAK : METRIC_LIVE;
 }
 
-/* Makes the table of --annotate: at the requested moment, or else for the metric of the other
- * views. */
+/* Makes the table of --annotate: for the live memory at the moment of --at, or else for the metric
+ * that the other views use. */
 static struct table annotate(const struct page *p, const struct options *opt, size_t limit,
 			     bool context)
 {
@@ -325,7 +325,8 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 /* Maximum bytes without a warning: browsers and programs that read a whole file hardly handle more.
  */
 #define LONG_FORM_MAX 1000000000
-/* Maximum bytes chosen automatically: people do not read more, and programs read tables faster. */
+/* Maximum bytes of the long form if not requested: nobody reads more, and programs read the tables
+ * of the compact form faster. */
 #define LONG_FORM_AUTO 16000000
 
 /* Returns the bytes of call stacks in the long form of JSON; 0 if the long form cannot be chosen.
