@@ -76,8 +76,8 @@ static const char **split_points(const struct options *opt, const char **at, str
 	return paths;
 }
 
-/* Tells whether the views and outputs need a single moment, and only totals of most sites. Then the
- * peak and the end of a large trace need not be read, nor details of sites written. */
+/* Tells whether all views and outputs show a single moment, and of most sites only totals. If so,
+ * reading the peak and the end of a large trace and writing details of sites can be skipped. */
 static bool overview_only(const struct options *opt)
 {
 	bool one = opt->budgets.n == 0;
@@ -88,8 +88,8 @@ static bool overview_only(const struct options *opt)
 	return one;
 }
 
-/* Tells whether one output is an HTML page and none is a format that would show moments nobody
- * requested. */
+/* Tells whether an output is an HTML page and the others, if any, are text or Markdown, which do
+ * not show the moments added for the page. */
 static bool page_only(const struct options *opt)
 {
 	bool page = false;

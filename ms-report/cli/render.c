@@ -367,8 +367,8 @@ const char *render_large(const struct page *p, const struct options *opt, enum f
 		(double)bytes / 1e6);
 }
 
-/* Writes JSON. A view that is a table is added as one; a list view chooses the order of the sites.
- */
+/* Writes JSON. Views that are tables become elements of "views"; a list view sets the order of the
+ * sites. */
 static void json(struct page *p, const struct options *opt, struct out *o)
 {
 	enum metric metric = METRIC_LIVE;

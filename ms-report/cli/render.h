@@ -19,7 +19,8 @@ struct out;
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
 /* Returns a remark on a very large output, to be printed before it is written; NULL = none. */
 const char *render_large(const struct page *p, const struct options *opt, enum format f);
-/* Returns what the format lacks, as export_lacks() does, for the metric requested. */
+/* Returns the result of export_lacks() for an output and the metric requested; NULL = nothing is
+ * lacking. */
 const char *render_lacks(const struct page *p, const struct options *opt,
 			 const struct output *output);
 /* Writes one output of a prepared page to `o`. */

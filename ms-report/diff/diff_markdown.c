@@ -144,7 +144,7 @@ static void headline(struct page *p, struct out *o)
 	const char *gap = "";
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
 		const struct diff_total *t = diff_total(m->diff, shown[i][0]);
-		bool held = i < 3; /* without old runs, only these are shown */
+		bool held = i < 3; /* these figures are shown even without old runs */
 		if (!t || t->delta == DELTA_UNKNOWN ||
 		    (!t->significant && !(held && m->diff->old_missing)))
 			continue;

@@ -118,12 +118,12 @@ static void figures(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-/* Numbers the columns of a row before its place. */
+/* Numbers the columns to the left of a row's source location. */
 enum { LIVE, PEAK, CALLS, ALLOCATED, NUMBER, WHAT, COLUMNS };
 
 /* Holds the width of each column; 0 = not shown. */
 struct widths {
-	size_t v[COLUMNS], before; /* width of all columns, including gaps */
+	size_t v[COLUMNS], before; /* before: width of all columns and the gaps between them */
 };
 
 static void texts(struct page *p, const struct diff_row *x, const char *v[COLUMNS])
@@ -224,7 +224,8 @@ static const char *label(struct page *p, const struct frame *f, const char *befo
 		 : cut(p, "(no stack)", "", before, room);
 }
 
-/* Writes what distinguishes a row from others that read the same: "< main a.c:12". */
+/* Writes what distinguishes a row from rows with the same name, such as its caller: "< main
+ * a.c:12". */
 static void put_apart(struct page *p, struct out *o, const struct apart_line *l, size_t before,
 		      size_t room)
 {
@@ -298,7 +299,8 @@ static void put_rows(struct page *p, struct out *o, const struct diff_row *rows,
 		fit(p, &w, changed);
 	bool narrow = w.before + ROOM > p->style.width && !p->style.full_names;
 	struct apart_shown shown = {.caller = true, .caller_place = true};
-	if (!p->style.full_names) /* with a shared line, names get at least 3/5 of the room */
+	/* A name that shares its line with a place gets at least 3/5 of the room. */
+	if (!p->style.full_names)
 		shown.name_columns = (p->style.width - (narrow ? 2 : w.before)) * 3 / 5;
 	struct apart *apart = apart_make(p->m, sites, n, shown, &p->style);
 	if (!narrow) {
@@ -328,8 +330,8 @@ static const char *input_of(struct page *p, const char *name, const char *point)
 								: SAY("%s%s", file, tail);
 }
 
-/* Writes the command that shows the first row's site: in the comparison, or if that came from
- * standard input, in the run that has the site. */
+/* Writes a command that shows the first row's site in the comparison, or in one of the runs if the
+ * comparison came from standard input. */
 static void put_next(struct page *p, struct out *o, const struct diff_row *x)
 {
 	const struct diff *d = p->m->diff;

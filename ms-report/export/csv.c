@@ -144,8 +144,8 @@ static void put_titles(struct model *m, struct out *o)
 	out_str(o, "\r\n");
 }
 
-/* Writes what the totals contain beyond the hidden figures and the sites, whose sums are `sum` and
- * `leak`. */
+/* Writes a row for what belongs to no site: the totals minus the hidden figures and the sums over
+ * sites, `sum` and `leak`. */
 static void put_other(struct model *m, struct out *o, const uint64_t *sum, struct live leak)
 {
 	uint64_t v[FIGURES], hidden[FIGURES], some = 0;

@@ -34,8 +34,7 @@ struct events {
 	size_t frame_room;
 	bool *told; /* JSON: stacks whose frames were already written */
 	size_t told_room;
-	struct table_of_bytes told_frames; /* numbers of the frames already written, by their
-					      JSON */
+	struct table_of_bytes told_frames; /* numbers of the frames written, by their JSON text */
 	struct out text;                   /* text of one frame */
 	uint64_t *numbers;                 /* numbers of the frames of one stack */
 	size_t number_room;

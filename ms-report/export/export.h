@@ -49,8 +49,7 @@ struct place {
 	uint64_t address;        /* UNKNOWN = not a frame */
 	uint32_t module;         /* index of the module, or NONE */
 	uint32_t line;           /* source line, 0 = not known */
-	bool inlined, named;     /* inlined into the next place outwards; `function` holds the
-				    name */
+	bool inlined, named;     /* inlined: into the next outer place; named: the name is known */
 };
 
 /* Holds the figures of a site, or (site NULL) of everything outside all sites, so that the rows add
@@ -58,7 +57,7 @@ struct place {
 struct export_row {
 	const struct site *site;
 	uint64_t v[EXPORT_FIGURES];
-	uint32_t place; /* index in places of a row without a site */
+	uint32_t place; /* for a row without a site: index in `places` */
 };
 
 struct export
@@ -75,7 +74,7 @@ struct export
 	bool known[EXPORT_FIGURES];
 	void *state; /* private state of the format, for its export_put */
 
-	/* set for EXPORT_SITES: */
+	/* set for formats with EXPORT_SITES */
 	struct place *places;
 	size_t place_count;
 	struct export_row *rows; /* rows of the sites first, in the order of the sites */
@@ -90,9 +89,9 @@ struct export
 	struct key_tree stacks;      /* call tree whose keys are numbers of texts */
 };
 
-/* Returns the next row after `r` (NULL = the first) with a nonzero figure, and its stack in
- * x->path; NULL = no more. EXPORT_FIGURES: any figure may be nonzero; EXPORT_ALL: rows without
- * figures too. With several processes the outermost place is the process. */
+/* Returns the next row after `r` (NULL = the first) whose figure `f` is not 0, and stores its stack
+ * in x->path; NULL = no more rows. `f` EXPORT_FIGURES: rows with any nonzero figure; EXPORT_ALL:
+ * all rows. With several processes the outermost place is the process. */
 const struct export_row *export_next(struct export *x, const struct export_row *r,
 				     enum export_figure f);
 /* Fills x->path with the stack of a row. */
@@ -102,8 +101,8 @@ void export_take_stack(struct export *x, const struct export_row *r);
 size_t export_frame_end(const struct export *x, size_t at);
 /* Returns `first` and the notes from index `from` on as one text: "a; b; c". */
 const char *export_joined(struct export *x, const char *first, size_t from);
-/* Replaces the rows, so far those of the new run, by those of the comparison: changes as two's
- * complement. */
+/* Replaces the rows, which are made from the new run, by the rows of the comparison, whose figures
+ * are changes in two's complement. */
 void export_differences(struct export *x);
 /* Tells whether the row has any nonzero figure. */
 bool export_any(const struct export_row *r);
@@ -131,8 +130,7 @@ void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live);
 uint64_t export_moment(const struct export *x, const struct snapshot *s);
 /* Lists the snapshots of known time in order, in the model's arena. Returns their number. */
 size_t export_moments(struct export *x, const struct snapshot ***out);
-/* Describes a point of live bytes over time, at the end of its span: of one process, or of the sum
- * of several. */
+/* Holds the live bytes at the end of a span of time, of one process or summed over several. */
 struct export_point {
 	uint64_t time_ns, live_last;
 };
@@ -160,8 +158,8 @@ struct export_kind {
 	struct file_kind file;
 	unsigned traits;
 	const char *help;
-	/* shown instead if the snapshot lacks the moment; NULL = the usual text, "" = nothing is
-	 * missing */
+	/* Texts that describe the figures shown if the snapshot lacks the peak or the end; NULL =
+	 * the usual text, "" = no figure is missing. */
 	const char *peakless, *endless;
 };
 
@@ -176,9 +174,9 @@ const char *export_names(struct ms_arena *a, unsigned traits, const char *betwee
 const char *export_list(struct ms_arena *a);
 /* Returns the reason why this output cannot be written, for a message; NULL = it can. */
 const char *export_refuses(const struct page *p, const struct output *output);
-/* Returns a text on the figures of the peak or the end that the format shows from another moment,
- * because the snapshot lacks that moment; NULL = nothing is lacking. Used in a message, and in the
- * file if the format has a place for it. `asked` as in export_write. */
+/* Returns a text for the user if the format shows figures of the peak or the end that are taken
+ * from another moment, because the snapshot lacks the right one; else NULL. The text is printed,
+ * and written to the file if the format allows. `asked` as in export_write. */
 const char *export_lacks(struct model *m, const struct export_kind *kind, enum metric asked);
 /* Writes a format. `asked`: metric requested by the user, METRIC_COUNT = none; `metric`: the metric
  * for a format with one figure. */

@@ -30,7 +30,7 @@ struct function {
 	uint32_t text[KINDS]; /* number of each name, by kind */
 };
 
-/* Holds the state of the format. Each text in x->texts is a struct function. */
+/* Holds the state of the format. The entries of x->texts are of type struct function. */
 struct callgrind {
 	struct export *x;
 	struct out *o;
@@ -66,7 +66,7 @@ static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t l
 		c->costs.v[i].v[f] = figure_add(c->costs.v[i].v[f], v[f]);
 }
 
-/* Tells whether an earlier call named the same row and function. */
+/* Tells whether the previous call for this function was for the same row. */
 static bool visited(struct callgrind *c, uint32_t function, uint32_t row)
 {
 	c->seen = ms_xgrow(c->seen, &c->seen_count, (size_t)function + 1, sizeof *c->seen);

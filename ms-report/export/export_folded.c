@@ -15,7 +15,7 @@ static const char *name_of(struct model *m, const struct branch *b, bool full)
 	return branch_label(&m->arena, m, b, &(struct style){.full_names = full}, "");
 }
 
-/* Writes a name without the separator of this format. */
+/* Writes a name with each ';', which separates frames, replaced by ':'. */
 static void put_name(struct out *o, const char *s)
 {
 	for (size_t n; *s; s += n) {

@@ -44,10 +44,10 @@ struct heaptrack {
 	struct gzip gzip;
 	struct out text;
 	struct table_of_bytes strings, instructions;
-	struct table_of_bytes gains, losses; /* each a struct info: of allocations and of frees */
-	bool collecting;                     /* collects gains and losses, and writes no events */
+	struct table_of_bytes gains, losses; /* entries: struct info of allocations, of frees */
+	bool collecting;                     /* only fill `gains` and `losses`; write no events */
 	uint32_t *trace;                     /* number of the trace of a row */
-	uint64_t *live, *now; /* by row: live bytes at the next moment, live bytes written so far */
+	uint64_t *live, *now; /* by row, live bytes: at the next moment; written so far */
 	uint64_t *used;       /* by row: blocks already taken from its stock */
 	uint64_t *all_used;   /* by row: blocks needed for all moments */
 	uint64_t *risen;      /* by row: bytes needed for all moments */
@@ -166,7 +166,7 @@ static void gain(struct heaptrack *h, size_t row, uint64_t size)
 		put_line(h, '+', &number, 1);
 }
 
-/* Writes a free. `temporary`: of the block allocated just before. */
+/* Writes a free. `temporary`: the block freed is the one allocated just before. */
 static void lose(struct heaptrack *h, size_t row, uint64_t size, bool temporary)
 {
 	uint64_t number = temporary ? info(h, &h->gains, row, size)
@@ -192,8 +192,8 @@ static void add_lot(struct stock *s, uint64_t blocks, uint64_t bytes, bool tempo
 		s->lot[s->n++] = (struct lot){blocks, bytes / blocks, bytes % blocks, temporary};
 }
 
-/* Adds one size class: the non-temporary blocks, with at least `least` bytes in all if possible, to
- * `keep`, and the others to `rest`. */
+/* Adds a size class: its temporary blocks to `rest`, its other blocks to `keep`. The blocks in
+ * `keep` get at least `least` bytes in total, if possible. */
 static void add_class(struct stock *keep, struct stock *rest, uint64_t blocks, uint64_t bytes,
 		      uint64_t temporary, uint64_t least)
 {
@@ -207,8 +207,9 @@ static void add_class(struct stock *keep, struct stock *rest, uint64_t blocks, u
 	add_lot(rest, temporary, of_temporary, true);
 }
 
-/* Returns the bytes that the non-temporary blocks need for all rises. At each moment one of the
- * blocks can be too large. */
+/* Returns the bytes that the non-temporary blocks of a row must have in total, so that they suffice
+ * for every increase of its live bytes. Includes room for a block that is too large at each
+ * moment. */
 static uint64_t least(const struct heaptrack *h, size_t row)
 {
 	const uint64_t *v = h->x->rows[row].v;
@@ -285,16 +286,16 @@ static void skip_alike(struct stock *s, uint64_t size)
 
 /* ---- events ---- */
 
-/* Allocates blocks until the row has `bytes` more, and frees any excess of the last block just
- * before. With `dry`, only counts the blocks. */
+/* Writes allocations that raise the row's live bytes by `bytes`. If the last block is too large,
+ * first frees the excess. Returns the number of blocks; with `dry`, writes nothing. */
 static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t bytes, bool dry)
 {
 	uint64_t blocks = 0, size;
 	bool temporary;
 	while (bytes) {
 		if (!take(s, &size, &temporary)) {
-			/* more is live than the known allocations of the site: take it from the
-			 * last row, which is for no site */
+			/* the site has more live bytes than its known allocations: take the rest
+			 * from the last row, which belongs to no site */
 			uint64_t *other = h->x->rows[h->x->n - 1].v;
 			other[EXPORT_ALLOCATIONS] -= dry && other[EXPORT_ALLOCATIONS] > 0;
 			if (dry)
@@ -313,7 +314,8 @@ static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t 
 	return blocks;
 }
 
-/* Writes the other blocks, live at no moment, from the row's block `skipped` on. */
+/* Writes the blocks that are live at no moment as allocations freed at once; skips the first
+ * `skipped` blocks of the row. */
 static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
 {
 	struct stock s;

@@ -9,9 +9,9 @@
 
 #include "libcommon/base/order.h"
 
-/* Number of moments without a tree: Massif's default. */
+/* Maximum number of snapshots without a tree; same as Massif's default. */
 #define PLAIN_MAX 100
-/* Divisor of the heap: smaller branches are summed up. */
+/* Branches below 1/THRESHOLD of the heap are summed up in one line. */
 #define THRESHOLD 1000
 #define THRESHOLD_TEXT "0.10%%" /* THRESHOLD as a format string */
 
@@ -25,13 +25,13 @@ struct branch_sum {
 struct massif {
 	struct export *x;
 	struct out *o;
-	uint32_t *leaf;          /* by row: node of its whole stack, at the outermost frame */
-	struct branch_sum *sums; /* by node of x->stacks, from the allocating function up */
+	uint32_t *leaf;          /* by row: node of the outermost frame of its stack */
+	struct branch_sum *sums; /* by node of x->stacks, which leads from callees to callers */
 	uint64_t *live;          /* live bytes by row */
 	uint64_t count;          /* number of moments written */
 };
 
-/* Returns the text with each # replaced: ms_print takes the rest of the line for a comment. */
+/* Returns the text with each # escaped, because ms_print treats the rest of a line as a comment. */
 static const char *without_hash(struct ms_arena *a, const char *s)
 {
 	for (const char *h; (h = strchr(s, '#'));)
@@ -161,7 +161,8 @@ static void put_ends(struct massif *w)
 	put_tree(w);
 }
 
-/* Writes points merged into parts, each as its highest point, and all moments of the snapshot. */
+/* Writes all moments of the snapshot, and between them at most PLAIN_MAX points of the timeline: of
+ * each group of points the highest. */
 static void put_moments(struct massif *w)
 {
 	struct export *x = w->x;

@@ -33,9 +33,8 @@ struct pprof {
 	struct export *x;
 	struct gzip gzip;
 	struct out text;                          /* text to be compressed */
-	struct table_of_bytes strings, locations; /* different strings, different locations;
-						     x->texts holds functions */
-	struct out message, chain;                /* message being built, frames of a location */
+	struct table_of_bytes strings, locations; /* each string, each location: one entry */
+	struct out message, chain;                /* encoded message; frames of a location */
 	uint32_t *mapping;                        /* by module: number of its mapping, 0 = none */
 	sqlite3_stmt *threads;                    /* current row of site_thread, or NULL */
 };
@@ -124,7 +123,8 @@ static bool symbolized(const struct module *o)
 	return o->symbols && (strcmp(o->symbols, "dwarf") == 0 || strcmp(o->symbols, "elf") == 0);
 }
 
-/* Writes a mapping. Unless its flags are set, a reader searches for its functions itself. */
+/* Writes a mapping. If its has_functions and similar flags were not set, a reader would try to
+ * symbolize the module. */
 static void put_mapping(struct pprof *p, uint32_t module)
 {
 	const struct module *o = &p->x->m->modules.v[module];
@@ -338,9 +338,9 @@ static void put_head(struct pprof *p, enum metric metric)
 		if (has_type(p, i))
 			value_type(p, SAMPLE_TYPE, types[i].type, types[i].unit);
 	put_mappings(p);
-	/* readers begin a stack at the caller, which is a line of the program */
+	/* tells readers to omit operator new, so that stacks begin at the program's own code */
 	string_field(p, &p->text, DROP_FRAMES, "operator new.*");
-	/* like Go: time of the moment shown, by which profile stores sort */
+	/* time of the moment shown, as in Go's profiles, because profile stores sort by it */
 	if (q->started_ns != UNKNOWN)
 		number_field(&p->text, TIME_NANOS,
 			     q->started_ns +

@@ -210,7 +210,7 @@ struct plot {
 	struct out *o;
 	const struct span *s;
 	size_t n;
-	uint64_t most, whole_ns; /* bytes at the top, ns at the right */
+	uint64_t most, whole_ns; /* maxima of the axes: bytes and ns */
 };
 
 static double across(const struct plot *c, uint64_t ns)

@@ -65,8 +65,8 @@ static const char *say_at(struct model *m)
 	return say_moment(m, &whole);
 }
 
-/* Returns the text shown if the snapshot lacks the peak, or NULL. In a format with one figure it
- * matters only if that figure is the peak's. */
+/* Returns the text shown if the snapshot lacks the peak, or NULL. A format with one figure needs
+ * the text only if that figure may be the peak's. */
 static const char *lacks_peak(struct model *m, const struct export_kind *kind, enum metric asked)
 {
 	bool one = kind->traits & EXPORT_ONE;

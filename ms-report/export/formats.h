@@ -78,7 +78,8 @@ void json_stack(const struct json_stacks *s, struct ms_json *j, uint32_t node);
 /* Writes object "diff" of the report. */
 void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct json_stacks *stacks);
 
-/* Writes "intervals":{"live_bytes":{"low":1,"high":2},...}; nothing if `e` is NULL. */
+/* Describes a figure for json_intervals, which writes
+ * "intervals":{"live_bytes":{"low":1,"high":2},...}, or nothing if `e` is NULL. */
 struct est_named {
 	const char *name;
 	enum est_figure figure;

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes totals and the intervals of estimated ones, with `more` between the two. */
+/* Writes the totals and the intervals of those that are estimates. Between the two, writes some
+ * figures of `more`, unless it is NULL. */
 static void put_totals(struct ms_json *j, const struct totals *t, const struct estimates *e,
 		       const struct model *more)
 {
@@ -45,7 +46,7 @@ static void live_intervals(struct ms_json *j, struct live live, const struct est
 	json_intervals(j, e, v, sizeof v / sizeof *v);
 }
 
-/* Writes the process's remains in memory, if there are any. */
+/* Writes the list "left_behind" of the process, if it has entries. */
 static void put_left(struct model *m, struct ms_json *j, const struct process *p)
 {
 	bool any = false;
@@ -81,7 +82,7 @@ static void put_scan(struct ms_json *j, const struct end_scan *s)
 	ms_json_close(j, '}');
 }
 
-/* Writes the missed figures of the process, if there are any. */
+/* Writes "images_missed", the number of programs that could not be recorded, if it is not 0. */
 static void put_missed(struct model *m, struct ms_json *j, const struct process *p)
 {
 	sqlite3_stmt *st = model_ask(m,

@@ -39,7 +39,7 @@ void json_skipped(struct model *m, struct ms_json *j)
 struct memc {
 	struct model *m;
 	struct ms_json j;
-	sqlite3_stmt *regions; /* regions sorted by snapshot, at a row; or NULL */
+	sqlite3_stmt *regions; /* query of the regions by snapshot, at its current row; or NULL */
 };
 
 static void address(struct ms_json *j, const char *key, int64_t v)
@@ -47,7 +47,7 @@ static void address(struct ms_json *j, const char *key, int64_t v)
 	ms_json_print(j, key, "0x%llx", (unsigned long long)v);
 }
 
-/* Writes the figures of smaps; --maps records none. */
+/* Writes the figures that come from /proc/PID/smaps; --maps does not record any of these. */
 static void put_figures(struct ms_json *j, sqlite3_stmt *st)
 {
 	static const char *const keys[] = {

@@ -57,7 +57,7 @@ static const char *program(struct page *p)
 	return html_text(p, base_name(v[0]));
 }
 
-/* Writes what must be shown first, and without scripts: what was run, and how reliable the figures
+/* Writes the head of the page, which needs no scripts: what was run, and how reliable the figures
  * are. */
 static void put_who(struct page *p, struct out *o)
 {

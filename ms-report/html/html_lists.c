@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ROWS 5
-#define SOME_PART 5 /* divisor of the calls: a larger part that is temporary gets a list */
+#define SOME_PART 5 /* temporary blocks get a list if they are over 1/SOME_PART of all calls */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 static void put_text(struct page *p, struct ms_json *j, const char *key, const char *s)
@@ -131,8 +131,8 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 	close_list(j);
 }
 
-/* Writes the sites that churn, else the busiest ones, else those that allocated most. The text
- * report shows only the first of such sites. */
+/* Writes the list of the sites with the most churn, or of the busiest, or of those that allocated
+ * most. The text report shows only the first row of such a list. */
 static void put_most(struct page *p, struct ms_json *j, const struct first_screen *f,
 		     const struct list *first)
 {

@@ -182,7 +182,8 @@ void html_sites_free(struct html_sites *s)
 
 /* ---- frames and functions ---- */
 
-/* Writes a value of a column "new" for a number assigned in order of first use. */
+/* Writes `number` as its distance below the next unused number, so that 0 marks the first use.
+ * Numbers are assigned in order of first use. */
 static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 {
 	html_plain(c, *seen - number);
@@ -193,7 +194,7 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
  * padding. */
 struct function {
 	uint32_t name, module; /* number of the name in strings; index of the module's path + 1 */
-	uint32_t known, noted; /* whether the function has a name; whether the name is a remark */
+	uint32_t known, noted; /* flags: the function has a name; the name is only a remark */
 };
 
 #define BRIEF 64 /* maximum columns of a short name */

@@ -118,8 +118,8 @@ static void put_pair(struct ms_json *j, const char *key, struct pair v)
 	put_array(j, key, (uint64_t[]){v.a, v.b}, 2);
 }
 
-/* Writes the spread of a sum of estimates, in the form of a site's columns spread_*; null if the
- * sum is exact. */
+/* Writes the spread of a sum of estimates with the same four values as the columns spread_* of a
+ * site; null if the sum is exact. */
 static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
 {
 	const struct ms_spread *e = pair_ea(v);
@@ -134,7 +134,8 @@ static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
 	ms_json_close(j, ']');
 }
 
-/* Writes, for each metric, a total = sites listed individually + left out + hidden + other. */
+/* Writes the parts of each metric's total. The total is the sum of the sites listed individually,
+ * "omitted", "hidden" and "other". */
 static void put_metrics(struct page *p, struct ms_json *j, const struct html_sites *s)
 {
 	struct model *m = p->m;
@@ -181,7 +182,8 @@ static void put_processes(struct page *p, struct ms_json *j)
 	ms_json_close(j, ']');
 }
 
-/* Writes the folder of each module to which source paths are relative, as in the text report. */
+/* Writes the source folder of each module, relative to which source paths are shown, as in the text
+ * report. */
 static void put_sources(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
