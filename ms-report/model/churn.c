@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_CALLS = 1000 }; /* least calls of a run: in fewer, every block is freed soon */
-enum { LEAST_PART = 20 };    /* 1/LEAST_PART of all calls must be freed soon on one line */
+enum { LEAST_CALLS = 1000 }; /* minimum calls of a run; in shorter ones all is freed soon */
+enum { LEAST_PART = 20 };    /* least short-lived blocks from one line, as 1/n of all calls */
 
 /* Holds the sums of all sites of one function and line. */
 struct line {

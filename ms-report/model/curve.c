@@ -43,7 +43,8 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 		s[i].live_last = figure_add(s[i].live_last, live);
 		s[i].blocks_last = figure_add(s[i].blocks_last, blocks);
 		s[i].mapped = figure_add(s[i].mapped, mapped);
-		/* the sum over several processes is wider than necessary */
+		/* adding the intervals of several processes gives one that is wider than
+		 * necessary */
 		for (int k = 0; k < 2; k++)
 			s[i].live_limits[k] = figure_add(s[i].live_limits[k], limits[k]);
 		s[i].estimated |= i && s[i - 1].estimated;
@@ -82,9 +83,9 @@ static void forget_unknown(const struct model *m, struct span *s, size_t n)
 					UNKNOWN;
 }
 
-/* Returns `time_ns`, or the start of the process's next image (exec) if that is earlier. Where
- * stamps are counted, the times between two looks of the recorder are interpolated, so that an
- * image's last events may seem to come after its end. */
+/* Returns `time_ns`, or the start of the process's next image (exec) if that is earlier. Without a
+ * usable processor counter, times are interpolated between rounds of the recorder, and an image's
+ * last events may get times after its end. */
 static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns)
 {
 	uint32_t became = m->processes.v[process].became;

@@ -167,7 +167,7 @@ static void read_range(struct reader *r)
 						: NULL;
 	int f = figure ? diff_figure_named(figure, strlen(figure)) : DIFF_FIGURES;
 	if (x && figure && strcmp(figure, "max_live_bytes") == 0) {
-		r->col += 4; /* skips the total in each run */
+		r->col += 4; /* skips old_low to new_high */
 		x->over = number(r);
 		r->m->diff->peak_moved |= x->over != DELTA_UNKNOWN;
 	}

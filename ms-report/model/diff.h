@@ -18,8 +18,8 @@ struct diff_row {
 	double share; /* largest change that counts, as a share of the run's total; negative = a
 			 decrease */
 	int64_t old[DIFF_FIGURES], new[DIFF_FIGURES], delta[DIFF_FIGURES];
-	int64_t over; /* if the peaks are in different phases: how far the peak exceeds the largest
-			 that the other run's sites held; else DELTA_UNKNOWN */
+	int64_t over; /* for peaks in different phases: change from the maximum that the other run's
+			 sites ever held; else DELTA_UNKNOWN */
 	struct limits (*ranges)[3]; /* old, new, delta of each figure; NULL = no ranges */
 };
 
@@ -55,10 +55,9 @@ struct diff {
 	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not requested */
 	const char *history; /* options that chose the old runs of a dataset, or NULL */
 	uint64_t old_runs, new_runs, old_operations, new_operations;
-	const char *nameless[2]; /* modules without symbols here, but with on the other side, or
-				    NULL */
+	const char *nameless[2]; /* modules that have symbols only on the other side, or NULL */
 	bool old_missing, same_program;
-	bool peak_moved; /* the peaks are in different phases, and rows have `over` */
+	bool peak_moved; /* the peaks are in different phases; `over` is set in rows */
 	MS_ARRAY(struct diff_row)
 	rows; /* significant growth first, then significant decreases, then the others */
 	MS_ARRAY(struct diff_total) totals;
@@ -67,8 +66,8 @@ struct diff {
 	const char **known; /* by site: the old runs' verdict on it, if it is not a new finding;
 			       "unknown" = the old runs were not scanned; NULL = none */
 	struct diff_sum kinds[DIFF_KINDS];
-	struct diff_sum renamed, noise; /* rows matched by other names; rows that changed within
-					   noise, whose `figures` are changes */
+	struct diff_sum renamed, noise; /* renamed: rows matched by other names; noise: changes
+					   within noise */
 	unsigned level;                 /* bit set of figures whose changes add up to 0 over all
 					   rows */
 	uint64_t hidden_sites;
@@ -87,9 +86,9 @@ void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *f
 /* Returns the rows to show. `folded`: sites that differ only in the rounds of a recursion
  * (recursion.h) are one row with their sums. The result lives as long as the model. */
 struct diff_rows diff_shown(struct model *m, bool folded);
-/* Lists memory that is unreachable at the end of the new runs, at sites that leaked nothing in
- * the old runs, by the sites of its roots. Empty if the first `n` of `rows` include all of these
- * sites. */
+/* Lists unreachable memory at the end of the new runs, at sites that leaked nothing in the old
+ * runs. Memory reachable only from a lost block is counted at that block's site. Empty if the first
+ * `n` of `rows` include all of these sites. */
 struct list diff_newly_lost(struct model *m, const struct diff_rows *rows, size_t n, size_t limit);
 
 /* Tell whether a row's live or peak figures, or what it allocated, changed by more than noise. */
@@ -101,8 +100,8 @@ static inline bool diff_churned(const struct diff_row *x)
 {
 	return x->changed & (1U << DIFF_ALLOCATIONS | 1U << DIFF_ALLOCATED);
 }
-/* Tells whether a figure of the row that counts as a change grew by more than noise. Figures whose
- * changes over all rows add up to 0 do not count. */
+/* Tells whether one of a row's figures in counted[] (diff.c) grew by more than noise. Ignores
+ * figures whose changes add up to 0 over all rows. */
 bool diff_grew(const struct diff *d, const struct diff_row *x);
 
 /* Returns a row's change of a figure; for the peak, `over` if the peaks are in different phases. */
@@ -111,7 +110,7 @@ static inline int64_t diff_blame(const struct diff_row *x, enum diff_figure f)
 	return f == DIFF_PEAK && x->over != DELTA_UNKNOWN ? x->over : x->delta[f];
 }
 
-/* Tells whether a figure that counts changed by more than noise in the run as a whole. */
+/* Tells whether the total of a figure in counted[] (diff.c) changed by more than noise. */
 bool diff_changed(const struct diff *d);
 
 /* Returns the total of a figure by its name, or NULL. */

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets the fraction that keeps a folded row significant: its change must be at least this part of
- * the largest single change, since a move between rounds is no change. Small changes together also
- * count if they are at least this part of a significant change of the whole run. */
+/* Sets the fraction above which the change of a folded row is significant. It is relative to the
+ * largest change of one of its sites, as changes that only move between recursion depths cancel
+ * out, or to a significant change of the whole run. */
 static const double LEFT = .5;
 
 static int64_t known(int64_t v)

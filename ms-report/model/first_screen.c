@@ -9,22 +9,21 @@
 
 #include <stdlib.h>
 
-/* Sets the thresholds by which sites that only grew are found and listed, mostly in runs that are
- * too short for a trend. */
+/* Sets thresholds for listing the sites that kept what they allocated, mostly in runs that are too
+ * short for a trend. */
 enum { KEPT_BLOCKS = 16 };           /* fewer blocks are too few to judge */
 static const double FIRST_AT = .5;   /* latest first allocation, as a part of the busy time */
 static const double LAST_AT = .9;    /* earliest last allocation, as a part of the busy time */
 static const double BUSY = .99;      /* part of all allocations at which the busy time ends */
-static const double KEPT = .9;       /* least part of its blocks that were live at once */
+static const double KEPT = .9;       /* least part of a site's blocks that were live at once */
 static const double PART = .1;       /* least part of the peak that is worth a list */
 static const double AT_PEAK = .9;    /* least part of the growth at the peak for it to be listed */
-static const double GIVEN_BACK = .5; /* part of its blocks that a growing site may free, if not
-					all */
+static const double GIVEN_BACK = .5; /* most that a growing site may free, unless it frees all */
 static const double STILL = .25;     /* least rise of the heap in the second half, as a part of the
 				    growth */
 
 /* Set how many times the peak one site must have allocated to be the main problem. */
-static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the latter if the heap rises */
+static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* CHURN_RISING if the heap rises */
 static const double RISING = .25; /* least rise in the second half, as a part of the peak */
 
 /* Sets the ratio of peak to live memory up to which the peak of a running process is not listed. */
@@ -42,9 +41,9 @@ static double part_of(struct busy t, double part)
 	return (double)t.from + part * (double)(t.to - t.from);
 }
 
-/* Returns the time from the first allocation until nearly all were made: the last few, and frees at
- * exit, are not typical of the program. For a process that still runs, it lasts until now, even
- * after an attach. */
+/* Returns the time from the first allocation until nearly all were made, as the last few
+ * allocations and frees at exit are not typical of the program. If the process still runs, the time
+ * ends now, also after an attach. */
 static struct busy busy_time(const struct model *m)
 {
 	struct busy t = {UNKNOWN, 0};
@@ -98,9 +97,9 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)s->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
-/* Returns the size that a site has grown to: of a running process, what is live now; else the
- * site's own maximum (which may be earlier than the peak), or if not known, the larger of its size
- * at the peak and its rise. */
+/* Returns the size that a site has grown to: its live bytes if the process still runs, else its
+ * maximum, which may be earlier than the peak. If the maximum is not known, returns its size at the
+ * peak or its rise, whichever is larger. */
 static uint64_t grown_bytes(const struct model *m, const struct site *s)
 {
 	uint64_t peak = figure_or_0(s->peak.bytes);
@@ -111,9 +110,9 @@ static uint64_t grown_bytes(const struct model *m, const struct site *s)
 					    : s->rise_bytes;
 }
 
-/* Returns the figures to list for growing sites: current ones in a running process, those at the
- * peak if most of the growth was live then, else each site's maximum, or its rise if a maximum is
- * not known. */
+/* Returns the metric for a list of growing sites: their present size if the process still runs;
+ * their size at the peak if most of the growth was live then; else their maxima, or their rises if
+ * a maximum is not known. */
 static enum metric growing_metric(const struct model *m, const struct site *const *v, size_t n)
 {
 	uint64_t peak = 0, largest = 0;
@@ -216,8 +215,8 @@ static bool is_churning(const struct model *m, const struct list *bytes)
 	       (rising ? CHURN_RISING : CHURN_TIMES) * peak;
 }
 
-/* Tells whether the same sites are listed at the peak as live now, and the peak is only a little
- * higher. */
+/* Tells whether the lists of the peak and of live memory have the same sites, and the peak is only
+ * a little higher. */
 static bool is_like_live(const struct list *peak, const struct list *live)
 {
 	bool same = peak->n == live->n && live->n;
@@ -229,8 +228,8 @@ static bool is_like_live(const struct list *peak, const struct list *live)
 	return same && (double)peak->total.a <= LIKE_LIVE * (double)figure_or_0(live->total.a);
 }
 
-/* Groups lists that are scattered over many sites, and adds to leaks the blocks that are still
- * reached. */
+/* Groups the lists that are scattered over many sites. In lists of leaks, fills in the blocks that
+ * are still reached. */
 static void group_lists(struct model *m, struct first_screen *f, const struct list *held,
 			size_t limit)
 {

@@ -5,15 +5,15 @@
 
 #include "lists.h"
 
-/* Lists the groups of the first screen, each a list that its metric identifies. METRIC_CHURN
- * (churn.h), or METRIC_ALLOCATIONS without one, is for the most frequent calls, METRIC_ALLOCATED
- * for the site with the most allocated bytes; both lists have one row, and none for the rest. */
+/* Lists the groups of the first screen. The metric of a list tells which group it is: METRIC_CHURN
+ * (churn.h), or METRIC_ALLOCATIONS if no line churns, is the most frequent calls, and
+ * METRIC_ALLOCATED the site with the most allocated bytes. These two lists have only one row. */
 #define FIRST_GROUPS 8
 struct first_screen {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
-	bool tidy;     /* nothing is unreachable: the peak's list precedes the live one */
-	bool churning; /* the lists of calls and of allocated bytes precede both */
+	bool tidy;     /* nothing is unreachable: the peak's list precedes that of live memory */
+	bool churning; /* the lists of calls and allocated bytes precede peak and live */
 	bool both;     /* one row has the most calls and the most allocated bytes */
 };
 

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SITES 5            /* a list is scattered if this many rows have less than a third */
-#define FIRST_ROWS 6             /* groups are shown if this many have more than half */
+#define FIRST_SITES 5            /* number of first rows; in a scattered list they hold under 1/3 */
+#define FIRST_ROWS 6             /* number of first groups that must hold over 1/2 of the total */
 #define DEEPEST 12               /* deepest level of directories */
 static const double ALONE = .97; /* largest part that one directory or module may have */
 
@@ -110,7 +110,7 @@ struct grouping {
 	size_t depth;
 	MS_ARRAY(struct group) v;
 	struct ms_lookup lookup;
-	uint64_t *sums;     /* by frame: sum of its sites; last: of sites without a frame */
+	uint64_t *sums;     /* by frame: sum over its sites; last element: sites without frame */
 	uint32_t *of_frame; /* by frame: number of its group, from 1; 0 = not yet known */
 };
 

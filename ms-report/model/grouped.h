@@ -13,8 +13,8 @@
  * model's arena. */
 struct list list_grouped(struct model *m, struct list l, size_t limit);
 
-/* Returns what the sites of a row have in common, a part of the path or of the function's name as
- * it is in the database, and its `length`; NULL = it is not known. */
+/* Returns the common part of the sites of a row: part of a path or of a function's name, as stored
+ * in the database; *length is its length. NULL = it is not known. */
 const char *grouped_name(const struct model *m, const struct list *l, const struct site *row,
 			 size_t *length);
 /* Tells whether a row for `directory` includes its subdirectories. */

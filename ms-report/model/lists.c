@@ -153,7 +153,7 @@ bool site_is_leak(const struct site *s)
 struct entry {
 	uint64_t a, b;
 	const struct site *site;
-	bool leak; /* still reached part of a leak: reported with it, not as a row */
+	bool leak; /* reachable rest of a leak, reported with the leak and not as a row */
 };
 
 static int larger_first(const void *x, const void *y)

@@ -10,8 +10,8 @@ enum metric {
 	METRIC_PEAK,        /* live bytes and blocks at the peak */
 	METRIC_ALLOCATED,   /* allocated bytes and calls of the whole run */
 	METRIC_ALLOCATIONS, /* calls and allocated bytes of the whole run */
-	METRIC_TEMPORARY,   /* temporary allocations; all allocations */
-	METRIC_FAILED,      /* failed calls (null returned); all allocations */
+	METRIC_TEMPORARY,   /* number of temporary allocations, and of all allocations */
+	METRIC_FAILED,      /* number of failed calls (null returned), and of all allocations */
 	METRIC_MAPPED, /* address space held at the moment of the report; calls that mapped any */
 	METRIC_COUNT,
 	/* only on the first screen, at the end of a scanned process: */
@@ -20,9 +20,9 @@ enum metric {
 	METRIC_HELD,        /* live bytes and blocks except METRIC_UNREACHABLE and METRIC_LATE */
 	METRIC_GROWING, /* bytes and blocks at the peak, of sites with a growing trend, or in a run
 			   too short for trends, of sites that kept their blocks */
-	METRIC_GROWING_NOW, /* as METRIC_GROWING, but what is live now in a running process */
-	METRIC_GROWN,       /* as METRIC_GROWING, but each site at its own maximum, if that is
-			       before the peak */
+	METRIC_GROWING_NOW, /* as METRIC_GROWING, but live now, if the process still runs */
+	METRIC_GROWN,       /* as METRIC_GROWING, but the maximum of each site, if too little of the
+			       growth was live at the peak */
 	METRIC_RISEN,       /* rise of each site in bytes, if its maximum is not known; no second
 			       figure */
 	METRIC_CHURN,       /* calls and bytes of the whole run, of sites with short-lived blocks */
@@ -47,13 +47,13 @@ const struct ms_spread *pair_ea(const struct pair *v);
 const struct ms_spread *pair_eb(const struct pair *v);
 struct pair pair_add(struct pair x, struct pair y);
 struct pair site_pair(const struct site *s, enum metric metric);
-/* Counts the sites of a row that have a figure of a metric other than 0, and those whose first
- * figure is not 0. */
+/* Counts the sites of a row: those with any nonzero figure of a metric, and those whose first
+ * figure is nonzero. */
 struct row_sites {
 	size_t any, first;
 };
 struct row_sites row_sites(const struct model *m, const struct site *s, enum metric metric);
-/* Return the figures of everything, and of what filters hide. */
+/* Return the figures of a metric for the whole run, and for what filters hide. */
 struct pair total_pair(const struct model *m, enum metric metric);
 struct pair hidden_pair(const struct model *m, enum metric metric);
 
@@ -88,22 +88,23 @@ struct list {
 	size_t n;                 /* rows shown */
 	size_t all;               /* sites with a figure other than 0 */
 	size_t with;              /* sites whose first figure is not 0 */
-	size_t shown; /* sites for which rows and leaks stand; a folded row stands for several */
+	size_t shown;       /* sites in rows and leaks; a folded row counts as several sites */
 	size_t shown_with;  /* sites counted in `shown` whose first figure is not 0 */
 	size_t more_sites;  /* sites that are not shown */
-	size_t none_sites;  /* sites not shown, and not in more_sites, whose first figure is 0 */
-	struct live *still; /* by row: what is still reached of a leak; NULL = not filled in */
-	/* of METRIC_HELD: sites that are reported with their leaks, and how many */
+	size_t none_sites;  /* other sites that are not shown; their first figure is 0 */
+	struct live *still; /* by row: reachable blocks of its leaks; NULL = not filled in */
+	/* METRIC_HELD: rows that are reported with their leaks instead, their number and that of
+	 * their sites */
 	const struct site **leaks;
 	size_t leak_rows, leak_sites;
 	const char *title; /* NULL = the title of its metric */
 	bool verdicts;     /* some live row has a verdict, so that there is a column for it */
 	enum grouped by;
-	size_t depth;                 /* of GROUPED_DIRECTORY: level of the directories */
+	size_t depth;                 /* GROUPED_DIRECTORY: level of the directories */
 	size_t groups;                /* number of groups with a figure other than 0 */
-	const struct site *const *of; /* of list_some: its sites; NULL = all sites */
+	const struct site *const *of; /* list_some: the sites listed; NULL = all sites */
 	size_t of_n;                  /* number of sites in `of` */
-	struct pair sum, more, none, hidden, leaked, other, total; /* `sum`: of the rows */
+	struct pair sum, more, none, hidden, leaked, other, total; /* sum: total of the rows */
 };
 
 /* Makes a list of at most `limit` sites. `other` is what belongs to no site: 0 unless the snapshot
@@ -119,9 +120,9 @@ struct list list_folded(struct model *m, enum metric metric, size_t limit);
 /* Makes a list from `n` sites, in any order, which are copied; its total is their sum. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,
 		      enum metric metric, size_t limit);
-/* Fills in `still` of a list of METRIC_UNREACHABLE from the leaks of `held`, a list of METRIC_HELD:
- * by the row of the leak's site, or else of the site whose blocks retain its blocks; element `n` is
- * for no row. */
+/* Fills in l->still of a list of METRIC_UNREACHABLE from held->leaks of a list of METRIC_HELD. Each
+ * leak is counted in the row of its site, else in the row of the site whose blocks retain the leak,
+ * else in element `n`. */
 void list_tell_still(struct model *m, struct list *l, const struct list *held);
 /* Makes a list of all sites, even those whose figures are 0; only `rows` and `n` are filled. */
 struct list list_all(struct model *m, enum metric metric);

@@ -24,7 +24,7 @@ struct fold_node {
 
 struct folding {
 	const struct model *m;
-	struct fold_node *nodes; /* room for as many as the model has nodes */
+	struct fold_node *nodes; /* array with room for all nodes of the model */
 	uint32_t node_count;
 	struct ms_lookup lookup;
 	uint64_t *function; /* by frame: key of its function */

@@ -5,10 +5,9 @@
 
 #include "libcommon/model/model.h"
 
-/* Returns the sites to list, *n of them: those of the model, but sites whose stacks are the same
- * without recursion are one site with their sums. It has the number, stack and remarks of the
- * heaviest of them; `folded` is the number of the others. Made once, and lives as long as the
- * model. */
+/* Returns the sites to list, *n of them. Sites whose stacks are equal without recursion are merged
+ * into one with their sums, which has the number, stack and remarks of the heaviest; its `folded`
+ * is the number of the others. Made once; lives as long as the model. */
 const struct site *const *recursion_fold(struct model *m, size_t *n);
 /* Returns the sum of `n` sites, by index, as recursion_fold makes it, with the number, stack and
  * remarks of the first. `members` is kept. */

@@ -116,7 +116,7 @@ static int by_call_and_site(const void *a, const void *b)
 	return by_call(a, b) ?: MS_ORDER(x->row.site->id, y->row.site->id);
 }
 
-/* Adds up rows with the same function and caller; the sum has the site of the largest. */
+/* Adds up rows with the same function and caller. The sum gets the site of the largest row. */
 static struct retained_row sum_of(const struct called *v, size_t n)
 {
 	struct retained_row sum = v[0].row;

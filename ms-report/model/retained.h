@@ -8,7 +8,7 @@
 
 /* Holds a site, or several sites that are named after the same frame. */
 struct retained_row {
-	const struct site *site; /* of these sites, the one with the most bytes */
+	const struct site *site; /* the site; if several, the one with the most bytes */
 	size_t sites;
 	struct live live;
 };
@@ -21,7 +21,7 @@ struct retained_rows {
  * (`roots`) the sites whose blocks retain blocks of `s`; `s` itself can be among them. `folded`:
  * sites named after the same frame are one row. Lives in the model's arena. */
 struct retained_rows retained_rows(struct model *m, const struct site *s, bool roots, bool folded);
-/* Returns the largest part of what `s` retains that is of another function, or of another caller of
- * the same function. Sites with the same function and caller are one part, and a recursion counts
- * as one call. NULL = there is none. Lives in the model's arena. */
+/* Groups the sites whose blocks `s` retains by function and caller, where a recursion counts as one
+ * call, and returns the sum of the largest group whose function or caller differs from that of `s`.
+ * NULL = there is none. Lives in the model's arena. */
 const struct retained_row *retained_elsewhere(struct model *m, const struct site *s);

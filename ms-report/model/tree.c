@@ -17,11 +17,11 @@
 struct maker {
 	struct model *m;
 	MS_ARRAY(struct branch) b;
-	struct ms_lookup children; /* all branches except the first, by parent and what they stand
-				      for */
+	struct ms_lookup children; /* branches except the root, by parent and frame or process or
+				      entry */
 	uint32_t *same;            /* by frame: the first frame of the same function */
 	enum tree_fold fold;
-	bool *repeated;       /* by index in a path */
+	bool *repeated;       /* by index in a path: rounds of a recursion were removed */
 	const char **entries; /* by site: allocator function; NULL = not requested */
 };
 
@@ -162,7 +162,8 @@ static size_t fold_runtime(const struct maker *k, uint32_t *path, size_t n, bool
 	return kept;
 }
 
-/* Tells whether a frame is the allocator function that the level of entries shows. */
+/* Tells whether a frame belongs to the allocator function `entry`, which has a branch of its
+ * own. */
 static bool is_entry(const struct maker *k, uint32_t frame, const char *entry)
 {
 	const char *own = ms_entry_point(k->m->frames.v[frame].function);
@@ -240,7 +241,8 @@ struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fo
 	k.repeated = ms_xcalloc(m->nodes.n + 1, sizeof *k.repeated);
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair v = site_pair(&m->sites.v[i], metric);
-		/* blocks of 0 bytes are in trees for people, which show numbers of blocks */
+		/* trees for people show numbers of blocks, so include sites with only 0-byte
+		 * blocks */
 		bool blocks = fold && metric_is_bytes(metric) && figure_some(v.b);
 		if (v.a != UNKNOWN && (v.a || blocks))
 			add_site(&k, &m->sites.v[i], v, up, path);

@@ -16,8 +16,8 @@ struct branch {
 	const char *entry; /* if frame is NONE: the allocator function that was called, or NULL */
 	bool several;      /* frames of several lines share this branch */
 	bool repeated;     /* recursive calls to it were left out */
-	struct pair sum;   /* of all sites below, including its own */
-	struct pair self;  /* of the sites whose stack ends here */
+	struct pair sum;   /* over all sites at or below this branch */
+	struct pair self;  /* over the sites whose stack ends at this branch */
 };
 
 struct tree {

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Returns the pager command; "" = less, the default; NULL = none, for an empty variable or "cat".
- */
+/* Returns the pager command; "" = less, the default; NULL = no pager: the variable is empty or
+ * "cat". */
 static const char *command(void)
 {
 	const char *s = getenv("MEMSCOPE_PAGER");

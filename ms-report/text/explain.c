@@ -26,7 +26,7 @@ static bool same(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-/* Writes a term, whose heading is in the row of its first name. */
+/* Writes a term. If a term has several names, its heading is in the row of the first one. */
 static void write_term(struct out *o, size_t row)
 {
 	const char *text = terms[row].text;

@@ -13,7 +13,8 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Writes plain text: escapes everything that Markdown would format, and mentions and references. */
+/* Writes plain text; escapes all that Markdown would format or turn into a mention or a
+ * reference. */
 void markdown_plain(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&@#|", "\\`*_{}[]()!~$");

@@ -49,8 +49,8 @@ const char *text_arrow(const struct page *p);
  * else nothing. */
 void text_banner(struct page *p, struct out *o);
 void text_first(struct page *p, struct out *o, size_t limit);
-/* Write parts of the first screen: what ran and the quality of the figures; whether the heap grows,
- * which comes first in a report on a process that was observed while it ran. */
+/* Write parts of the first screen. text_who: what ran and the quality of the figures. text_verdict:
+ * whether the heap grows; this comes first if the process was observed while it ran. */
 void text_who(struct page *p, struct out *o);
 void text_verdict(struct page *p, struct out *o);
 /* Writes the rows of a list, then "N more sites", hidden and other. `callers`: with each function's
@@ -58,8 +58,8 @@ void text_verdict(struct page *p, struct out *o);
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
 /* Writes a list with a title and the total: the views --leaks, --peak, --allocated. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);
-/* Holds the cleaned names that a row shows of its site. NULL = it has no caller in user code, or
- * callers were not requested; "" = nothing. `apart`, which distinguishes rows, is set later. */
+/* Holds the cleaned texts that a row shows of its site; "" = not shown. A NULL caller = not
+ * requested, or not in user code. `apart`, which distinguishes rows, is set later. */
 struct list_line {
 	const char *name, *place, *called, *caller, *caller_place;
 	struct apart apart;
@@ -68,7 +68,7 @@ struct list_line list_line(struct page *p, const struct list *l, const struct si
 			   bool callers);
 /* Returns the title of the first or second column of figures; NULL = there is no second one. */
 const char *list_head(enum metric metric, bool second);
-/* Return the first or second figure of a pair for people. */
+/* Return the first or second figure of a pair as text. */
 const char *list_a(struct page *p, enum metric metric, struct pair v);
 const char *list_b(struct page *p, enum metric metric, struct pair v);
 /* Holds a line at the end of a list: figures, and what they are about. list_rests returns the
@@ -81,14 +81,14 @@ struct list_rest {
 size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIST_RESTS]);
 /* Returns the verdict on a site, "unreachable", cleaned; "" = none. */
 const char *list_verdict(struct page *p, const struct site *s);
-/* Returns the remarks on a row. Unreachable: the parts of its figures, "48 B in 1 block", "+ 14.1
- * KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add widgets.cc:45)".
- * Growing: how. Several sites: their number. */
+/* Returns the remarks on a row. If it is unreachable, they are the parts of its figures: "48 B in 1
+ * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
+ * widgets.cc:45)". If it grows, they describe how; if it has several sites, their number. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
-/* Returns what of a leak is still reached, for a line under it: "8 more blocks (256 B) are still
- * reached, perhaps by a stale pointer"; NULL = nothing. */
+/* Returns a text about the blocks of a leak that are still reached, for a line below the row: "8
+ * more blocks (256 B) are still reached, perhaps by a stale pointer"; NULL = there are none. */
 const char *list_still(struct page *p, const struct list *l, size_t row);
-/* Returns what is still reached of all leaks of a list together; NULL = nothing. */
+/* Returns a text about the blocks still reached of all leaks of a list; NULL = there are none. */
 const char *list_still_all(struct page *p, const struct list *l);
 /* Returns a list's title, not cleaned, for any format: "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top
  * 4 of 3,911 sites". */
@@ -115,6 +115,6 @@ void markdown_text(struct out *o, const struct out *text);
 void markdown_plain(struct page *p, struct out *o, const char *s);
 void markdown_code(struct page *p, struct out *o, const char *s);
 void markdown_frame(struct page *p, struct out *o, const struct frame *f);
-/* Writes what distinguishes a row from others that read the same: " ← `main` main.c:7", ", inside
+/* Writes what distinguishes a row from rows with the same name: " ← `main` main.c:7", ", inside
  * `f`". */
 void markdown_apart(struct page *p, struct out *o, const struct apart_line *l);

@@ -277,8 +277,8 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 	}
 }
 
-/* Writes a group; there is no blank line between the two groups of one line. Only the first of peak
- * and live lists shows callers, since most sites are in both. */
+/* Writes a group. Two groups with one line each have no blank line between them. Of the lists of
+ * peak and live memory only the first shows callers, since most sites are in both. */
 static void group(struct page *p, struct out *o, const struct first_screen *f, size_t i)
 {
 	const struct list *l = &f->lists[i];
