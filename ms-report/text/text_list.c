@@ -166,7 +166,7 @@ static void write_line(struct page *p, struct out *o, const struct layout *l, ch
 	struct layout whole = *l;
 	out_repeat(o, " ", l->before);
 	out_printf(o, "  %c ", sign);
-	if (sign == ' ' && !*place) { /* more of the name: it may use the whole line */
+	if (sign == ' ' && !*place) { /* rest of the row's name: it may use the whole line */
 		whole.name += l->place ? l->place + 2 : 0;
 		whole.name += l->called ? l->called + 2 : 0;
 		name = name_cut(&p->m->arena, name, whole.name - 4, p->style.ascii);
@@ -487,7 +487,7 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	}
 }
 
-/* Tells whether a trace was cut so that the scan's verdict on some blocks is unknown. */
+/* Tells whether a trace was cut in a way that leaves the scan's verdict on some blocks unknown. */
 static bool some_unknown(struct model *m)
 {
 	if (!provenance_some(m))
@@ -549,7 +549,7 @@ const char *list_title(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
-	/* such lists count only the sites whose first figure is not 0 */
+	/* lists of some metrics count only the sites whose first figure is not 0 */
 	bool some = list_is_of_some(l->metric) && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site");

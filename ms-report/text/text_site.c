@@ -176,7 +176,7 @@ static void stack_line(struct page *p, struct out *o, size_t i, const struct fra
 		under(p, o, "", remark + 3, 9);
 }
 
-/* Returns how many times the `period` frames from `from` on are repeated directly behind them. */
+/* Returns how many more times the `period` frames at index `from` occur in direct succession. */
 static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t period)
 {
 	size_t r = 0;

@@ -190,7 +190,7 @@ static void write_words(struct page *p, struct out *o, const struct tree *t, con
 /* Holds what is written after the shown children of a branch. */
 struct rest {
 	size_t hidden;
-	struct pair sum; /* of the children not shown */
+	struct pair sum; /* sum over the children not shown */
 	bool self;       /* the branch itself has allocations */
 };
 
@@ -207,8 +207,8 @@ static struct rest rest_of(const struct tree *t, const struct branch *b, const b
 	return r;
 }
 
-/* Tells whether rows for what belongs to no branch (hidden, or of no site) follow below all
- * branches. */
+/* Tells whether `b` is the root and rows for hidden sites or for memory without a site follow below
+ * all branches. */
 static bool more_at_top(const struct tree *t, const struct branch *b)
 {
 	return b == &t->v[0] && (figure_some(t->hidden.a) || figure_some(t->other.a));

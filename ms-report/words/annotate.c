@@ -83,8 +83,8 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 	struct candidates found = {0}, alike = {0};
 	char *real = realpath(name, NULL);
 	const char *typed = strncmp(name, "./", 2) == 0 ? name + 2 : name;
-	/* a file on disk may have been built elsewhere, else all components that were typed must
-	 * match */
+	/* all components of the name must match, or at least one if the name is a file on disk,
+	 * which may have been built elsewhere */
 	size_t least = real ? 1 : common_parts(typed, typed);
 	for (size_t i = 0; i < m->frames.n; i++) {
 		const char *file = m->frames.v[i].file;
@@ -130,7 +130,7 @@ struct line {
 	uint32_t number;
 	uint32_t frame;        /* the first frame on the line */
 	size_t site;           /* the last site that was counted here, + 1 */
-	struct pair self, all; /* of the sites named after the line; of all sites whose stacks pass
+	struct pair self, all; /* self: sites named after the line; all: sites whose stacks pass
 				  through it */
 	bool shown;
 };
@@ -138,7 +138,7 @@ struct line {
 struct lines {
 	struct line *v;
 	size_t n;
-	struct pair self, all; /* of the whole file */
+	struct pair self, all; /* sums over the whole file */
 };
 
 static int by_number(const void *a, const void *b)

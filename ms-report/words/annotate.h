@@ -7,9 +7,10 @@
 
 struct ms_err;
 
-/* Finds the file of frames that `name` means: its path is `name` or ends with it, or `name` is that
- * file on disk; for a file on disk that was built elsewhere, the frames' file that shares the most
- * last components. NULL with `err` set: there is none, or several. */
+/* Finds the source file among those of the frames. It matches if its path is `name`, ends with
+ * `name`, or is the file on disk that `name` refers to. For a file on disk that was built
+ * elsewhere, the best match has the most trailing path components in common. NULL with `err` set:
+ * there is no match, or there are several. */
 const char *annotate_find(struct model *m, const char *name, struct ms_err *err);
 
 struct annotate {

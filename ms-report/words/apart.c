@@ -22,10 +22,10 @@
 enum pass { NAMES, CALLERS, INSIDE, RUNTIME_CALLERS, ADDRESSES, PROCESSES, PASSES };
 
 struct row {
-	const char *base, *key; /* text of the row itself; text of its last line so far */
+	const char *base, *key; /* base: text of the row; key: text of its last line so far */
 	size_t number;
-	uint32_t *nodes;  /* of the site's stack, innermost first */
-	size_t count, at; /* number of nodes; index of the node it is named after */
+	uint32_t *nodes;  /* nodes of the site's stack, innermost first */
+	size_t count, at; /* number of nodes; index of the one that names the row */
 };
 
 struct parting {
@@ -35,7 +35,7 @@ struct parting {
 	struct apart_shown shown;
 	struct row *rows;
 	struct apart *out;
-	size_t next[PASSES]; /* first step whose frame the row itself does not show */
+	size_t next[PASSES]; /* by pass: first step whose frame the row does not show */
 };
 
 #define SAY(...) ms_arena_printf(&d->m->arena, __VA_ARGS__)
@@ -77,7 +77,8 @@ static struct row row_of(struct parting *d, size_t i)
 	for (uint32_t n = s->stack; n != NONE; n = d->m->nodes.v[n].parent) {
 		r.at = n == s->user ? r.count : r.at;
 		r.nodes[r.count++] = n;
-		if (n == s->user && s->folded) /* recursion distinguishes no rows */
+		if (n == s->user && s->folded) /* skips a folded recursion: its rounds distinguish
+						  no rows */
 			n = site_entry(d->m, s);
 	}
 	const char *called = shown.called ? name_of(d, site_called(d->m, s)) : "";
@@ -173,8 +174,8 @@ static void leave_different(struct parting *d, struct apart_line *v, size_t n)
 		v[i].name = ms_name_difference(&d->m->arena, names[i], x, d->style->ascii);
 }
 
-/* Tells whether step `k` of a pass distinguishes rows. Most rows have the same frame, for which no
- * line is made. */
+/* Tells whether step `k` of a pass distinguishes rows. Compares frames first: most rows have the
+ * same frame, so that no lines need to be made. */
 static bool differ(struct parting *d, const struct row *v, size_t n, enum pass pass, size_t k)
 {
 	const struct frame *first = frame_at(d, &v[0], pass, k);
@@ -225,7 +226,7 @@ static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass
 		v[i].key = seen_line(d, &l);
 		if (!*l.name && !*l.place)
 			continue;
-		if (pass == CALLERS && k < d->next[pass]) /* the row names it already */
+		if (pass == CALLERS && k < d->next[pass]) /* the row itself names this caller */
 			l.name = "";
 		if (k > d->next[pass] && (l.sign == '<' || l.sign == '>'))
 			l.name = SAY("%s %s", d->style->ascii ? ".." : "\xe2\x80\xa6", l.name);
@@ -237,7 +238,7 @@ static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass
 	}
 }
 
-/* Adds lines to rows that read the same before step `k` of a pass, until they differ. */
+/* Adds lines to rows with equal texts, from step `k` of a pass on, until the texts differ. */
 static void part(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
 {
 	for (; pass < PASSES; pass++, k = 0)

@@ -13,9 +13,9 @@ struct apart_shown {
 	size_t name_columns, place_columns, called_columns;
 };
 
-/* Describes an additional line that distinguishes a row. Its sign: '<' for an outer frame, '>' for
- * an inner frame, a blank for more of the name, an address or a process. Cleaned. Without a name,
- * it is the place of the caller that the row names. */
+/* Describes an additional line, cleaned, that distinguishes a row. `sign`: '<' for an outer frame,
+ * '>' for an inner frame, ' ' for the rest of the name, an address or a process. If there is no
+ * name, `place` is that of the caller named in the row. */
 struct apart_line {
 	char sign;
 	const char *name, *place; /* "" = none */

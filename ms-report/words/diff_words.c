@@ -181,7 +181,7 @@ static void count_kind(struct model *m, const char **s, const struct diff_sum *k
 		add_part(m, s, SAY("%s %s", say_count(m, rest), word));
 }
 
-/* Returns the live bytes, with the allocated bytes too if these are more. */
+/* Returns the live bytes as text; adds the allocated bytes if more were allocated. */
 static const char *sum_words(struct model *m, const int64_t *figures)
 {
 	int64_t held = figures[figures[DIFF_LIVE] == DELTA_UNKNOWN ? DIFF_PEAK : DIFF_LIVE];

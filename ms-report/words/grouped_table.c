@@ -179,8 +179,8 @@ static const char *condition(struct model *m, const struct list *l, const struct
 			       is_text(m, "file", "=", place));
 }
 
-/* Holds the options that lead to the sites of a list and to all its groups: a view, a metric for
- * --by, and a filter that hides other sites. */
+/* Holds parts of the commands that show the sites of a list and all its groups: the option for the
+ * view, the --metric option for --by, and a filter that hides other sites. */
 struct ways {
 	const char *view, *by, *filter; /* "" = not needed */
 };

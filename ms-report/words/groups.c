@@ -103,7 +103,7 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 			: "FROM size_class ORDER BY low, process");
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct cell *from = rows.rows[i].cells;
-		/* the same size class, of another process */
+		/* another process has already made a row for this size class */
 		bool again = t.n && t.rows[t.n - 1].cells[1].n == from[1].n;
 		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t)->cells;
 		for (size_t k = 1; k < t.column_count; k++)

@@ -146,8 +146,8 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		c[UNTIL].s = say_time(m, c[UNTIL_NS].n);
 }
 
-/* Returns until when the processes of the condition `where` were judged, if not until the end; else
- * "". */
+/* Returns ", judged until 1.5s, when freeing at exit begins" or the like for the processes of the
+ * condition `where`, or "" if all were judged until the end. */
 static const char *until(struct model *m, const char *where)
 {
 	const char *said = "";

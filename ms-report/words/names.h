@@ -41,8 +41,8 @@ size_t name_width(const char *s);
 /* Returns a cleaned function name shortened to `width` columns, as ms_name_fit does; whole if it
  * fits. */
 const char *name_fit(struct ms_arena *a, const char *s, size_t width, bool ascii);
-/* Returns another cleaned string cut to `width` columns, at its end or its start, with an
- * ellipsis. */
+/* Return a cleaned string cut to `width` columns, with an ellipsis: name_cut cuts off its end,
+ * name_cut_start its start. */
 const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii);
 const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii);
 

@@ -48,7 +48,8 @@ static bool is_temporary(const struct first_screen *f)
 	return false;
 }
 
-/* Returns the first row of all lists; rows of the runtime are skipped if others follow. */
+/* Returns the first row of the first list that is not empty; skips rows of the runtime if others
+ * follow. */
 static const struct site *first_site(const struct first_screen *f)
 {
 	size_t i = 0, own = 0;

@@ -22,8 +22,8 @@ struct next {
  * Returns how many, at most NEXT_MAX. */
 size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
 		     struct next out[NEXT_MAX]);
-/* Makes the commands for memory that is not live heap, if most of RSS is such: one shows what was
- * recorded of it, one records the rest. Returns how many. */
+/* Makes the commands to suggest if most of RSS is not live heap: one shows what was recorded of the
+ * other memory, one records the rest. Returns how many. */
 size_t next_beside_heap(struct page *p, size_t room, struct next out[2]);
 /* Returns a command as one line. */
 const char *next_line(struct page *p, const struct next *c);

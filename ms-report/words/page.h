@@ -45,16 +45,16 @@ struct page {
 	struct model *m;
 	struct style style;
 	const char *input;          /* as typed, for suggested commands; NULL = standard input */
-	const struct site *site;    /* of --site, or NULL */
-	const struct table *answer; /* of --sql, or NULL */
-	const char *source;         /* of --annotate: path in the frames, or NULL */
+	const struct site *site;    /* site of --site, or NULL */
+	const struct table *answer; /* result of --sql, or NULL */
+	const char *source;         /* --annotate: path of the file in the frames, or NULL */
 	const struct run *run;      /* the run of several processes that this process is part of,
 				       or NULL */
 	struct links links;
-	const struct budgets *budgets; /* of --fail-on */
+	const struct budgets *budgets; /* budgets of --fail-on */
 	bool partial;                  /* budgets are decided even on incomplete figures */
-	bool four_types;               /* of --pprof: only the sample types that Go has */
-	bool no_source;                /* of --html: no lines of source files */
+	bool four_types;               /* --pprof: only the sample types of Go's profiles */
+	bool no_source;                /* --html: omit lines of source files */
 	bool gzip;                     /* the output's file name asks for compression */
-	uint64_t long_form_bytes; /* of --json: size of all sites' call stacks in the long form */
+	uint64_t long_form_bytes;      /* --json: size of all sites' call stacks in the long form */
 };

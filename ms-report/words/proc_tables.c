@@ -19,8 +19,8 @@ static bool has_rows(struct model *m, const char *table)
 
 /* ---- samples ---- */
 
-/* Selects a column of the sample with the largest heap: these figures are read seldom, and mean
- * something only beside a heap figure of the same sample. */
+/* Selects a column of the sample with the largest heap. These figures are read rarely, and can be
+ * compared only with the heap in the same sample. */
 #define THEN(column) "max(CASE WHEN heap_bytes IS most THEN " column " END)"
 
 static const struct column timeline_columns[] = {

@@ -80,8 +80,8 @@ static const struct column program_columns[] = {
 	{NULL, "worst_process", CELL_ID, .sql = "worst"},
 };
 
-/* Sets the intervals of a sampled recording: for sums and the worst peak; percentiles have none,
- * and become unknown. */
+/* Sets the intervals of sums and of the worst peak in a sampled recording. Percentiles cannot have
+ * intervals and are set to unknown. */
 static void estimate_program(struct model *m, const struct table *t, struct cell *c)
 {
 	c[2].n = c[3].n = c[4].n = UNKNOWN;

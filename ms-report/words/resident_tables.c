@@ -226,7 +226,8 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	}
 }
 
-/* Returns whose resident memory it is, and when: "2 of 3 processes, end". */
+/* Returns the processes and the moment of the figures: "2 of 3 processes, the others unknown,
+ * end". */
 static const char *of_whom(struct model *m, const struct facts *f)
 {
 	uint64_t all = m->processes.n - m->images;
@@ -268,8 +269,8 @@ static const struct column part_columns[] = {
 	{"", "meaning", CELL_TEXT, .sum = false, .optional = true},
 };
 
-/* Adds a row with either RSS and its share, or, without `share`, bytes that are not in RSS. "n/a" =
- * not known. */
+/* Adds a row for a part of RSS, with its size `resident` and its share; or if `share` is NULL, for
+ * memory outside RSS, with its size `beside`. "n/a" = not known. */
 static struct row *part_row(struct model *m, struct table *t, const char *name, uint64_t resident,
 			    const char *share, uint64_t beside, const char *what)
 {

@@ -10,15 +10,15 @@
 struct style;
 
 enum cell_kind {
-	CELL_TEXT,     /* s, not cleaned: each format escapes it */
-	CELL_FUNCTION, /* s, not cleaned: shortened for people */
-	CELL_PATH,     /* s, not cleaned: cut at its start if it is too long */
+	CELL_TEXT,     /* text `s`, not cleaned: each format escapes it */
+	CELL_FUNCTION, /* text `s`, not cleaned; shortened in formats for people */
+	CELL_PATH,     /* text `s`, not cleaned; cut at its start if it is too long */
 	CELL_SIZE,     /* n bytes */
 	CELL_COUNT,    /* n, a number */
-	CELL_ID,       /* n, without thousands separators */
+	CELL_ID,       /* number `n`, without thousands separators */
 	CELL_TIME,     /* n ns */
-	CELL_VALUE,    /* s, a number as it is written */
-	CELL_BAR,      /* n thousandths of the longest bar; only in text */
+	CELL_VALUE,    /* text `s`: a number, written as it is */
+	CELL_BAR,      /* bar of `n` thousandths of the longest bar; only in text */
 };
 
 struct column {
@@ -27,8 +27,9 @@ struct column {
 	enum cell_kind kind;
 	bool sum;      /* rows add up to the total */
 	bool optional; /* left out if lines are too narrow */
-	/* offsets + 1 of a uint64_t: the figure in the struct given to table_take; its total in the
-	 * model, for table_finish. 0 = set otherwise, or not known */
+	/* Offsets + 1 of uint64_t members. `of`: the figure in the struct given to table_take;
+	 * `all`: its total in struct model, for table_finish. 0 = set in another way, or not
+	 * known. */
 	size_t of, all;
 	const char *sql; /* expression for table_query; NULL = `name`, or SQL's NULL without one */
 };
@@ -82,10 +83,11 @@ void table_take(const struct table *t, struct cell *cells, const void *what);
 /* Adds the rows of a query for the columns. `from`: the rest of the query, "FROM ...", a format of
  * sqlite3_mprintf. */
 void table_query(struct model *m, struct table *t, const char *from, ...);
-/* Sorts by a column in descending order (-1: not at all), keeps `limit` rows and folds the others
- * into one, "3 more WHAT". Then adds a row for what is in no row, if anything, and the total: none,
- * the model's, or the sum of the rows. */
+/* Lists the kinds of total row: none, the model's total, or the sum of the rows. */
 enum table_total { TOTAL_NONE, TOTAL_OF_RUN, TOTAL_OF_ROWS };
+/* Sorts by a column in descending order (-1: not at all), keeps `limit` rows and folds the others
+ * into one, "3 more WHAT". Then adds a row for the part of the total that is in no row, if there is
+ * any, and the total row. */
 void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
 		  enum table_total total);
 /* Changes the title of a column; NULL = not shown to people. */
@@ -144,7 +146,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 /* Makes a table, without a title, of a list of groups: its rows, the other sites, what is hidden,
  * and the total. */
 struct table grouped_table(struct model *m, const struct list *l);
-/* Returns the text of the row for sites that the list is not about: "3 sites without a failure". */
+/* Returns the text of the row for sites whose first figure is 0: "3 sites without a failure". */
 const char *words_none(struct model *m, const struct list *l);
 /* Lists the name of each kind of group: "function". */
 extern const char *const grouped_words[GROUPED_COUNT];
@@ -167,8 +169,7 @@ struct grouped_command grouped_all(struct model *m, const struct list *l);
 
 /* ---- site_tables.c: tables on one site; no rows = not in the database ---- */
 
-/* Make the tables of blocks by size, and of freed blocks by their lifetime, in time or (`counted`)
- * in allocations. */
+/* Numbers columns of site_sizes. */
 enum {
 	SITE_SIZE_LOW = 1,
 	SITE_SIZE_HIGH,
@@ -177,15 +178,20 @@ enum {
 	SITE_SIZE_PEAK_BLOCKS = 9,
 	SITE_SIZE_BLOCKS = 11
 };
+/* Makes the table of a site's blocks by size. */
 struct table site_sizes(struct model *m, const struct site *s);
+/* Numbers columns of site_lifetimes. */
 enum { SITE_LIFETIME_LOW = 2, SITE_LIFETIME_HIGH, SITE_LIFETIME_FREES };
+/* Makes the table of a site's freed blocks by lifetime, in time or (`counted`) in allocations. */
 struct table site_lifetimes(struct model *m, const struct site *s, bool counted);
-/* Makes the table of threads, most allocations first. */
+/* Numbers the columns of site_threads. */
 enum { SITE_THREAD_TID, SITE_THREAD_NAME, SITE_THREAD_CALLS, SITE_THREAD_BYTES, SITE_THREAD_LIVE };
+/* Makes the table of a site's threads, most allocations first. */
 struct table site_threads(struct model *m, const struct site *s);
-/* Makes the table of stacks that freed the site's blocks, most frees first; a stack is given by the
- * node that it is named after. */
+/* Numbers the columns of site_frees. */
 enum { SITE_FREE_NODE, SITE_FREE_FREES, SITE_FREE_BYTES };
+/* Makes the table of stacks that freed the site's blocks, most frees first. SITE_FREE_NODE is the
+ * node that a stack is named after. */
 struct table site_frees(struct model *m, const struct site *s);
 
 /* ---- heap_table.c ---- */

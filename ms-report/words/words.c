@@ -72,9 +72,9 @@ static bool has_parent(const struct model *m, const struct process *child)
 	return false;
 }
 
-/* Counts the runs that were given together. Only traces of further processes of a run have ".PID."
- * in their names; since --anonymize removes names, a process whose parent is there too is not
- * counted either. */
+/* Counts the runs in the input. Does not count traces of further processes of a run, which have
+ * ".PID." in their names; nor, since --anonymize removes names, processes whose parent is in the
+ * input. */
 static size_t count_runs(const struct model *m)
 {
 	size_t runs = 0;
@@ -157,7 +157,7 @@ static const char *elsewhere(struct model *m)
 	return from ? SAY("%s, perhaps by %s: ms-record --hook '... in malloc'", said, from) : said;
 }
 
-/* Adds which processes continued after their recording ended. */
+/* Adds a remark on processes that went on after their recording ended. */
 static void left_words(struct model *m, struct words *w)
 {
 	sqlite3_stmt *st =
@@ -172,7 +172,7 @@ static void left_words(struct model *m, struct words *w)
 	}
 }
 
-/* Adds how many programs that the command started have no trace. */
+/* Adds the number of programs that the command started and that could not be recorded. */
 static void images_missed(struct model *m, struct words *w)
 {
 	uint64_t n = 0;

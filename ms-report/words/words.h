@@ -66,9 +66,9 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 /* Returns how much churns: "344,662 blocks", "99 % freed within 10 allocations", "5 sites, the
  * busiest #22". */
 struct words words_churn(struct model *m, const struct site *s);
-/* Returns the share of all allocations that are freed soon: ", 97 % freed within 10 allocations".
- * These include temporary ones (freed before the thread's next allocation); "" if there are few
- * others. */
+/* Returns the share of allocations that are freed soon, including temporary ones (freed before the
+ * thread's next allocation): ", 97 % freed within 10 allocations"; "" if few but temporary ones are
+ * freed soon. */
 const char *words_soon(struct model *m);
 
 /* Returns the parts of RSS at the moments called `label`: "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB
@@ -77,12 +77,11 @@ const char *words_rss(struct model *m, const char *label);
 /* Returns the parts of peak RSS from /proc if most of it is not live heap; NULL if most is live
  * heap, RSS is small, or earlier blocks are unknown. */
 const char *words_elsewhere(struct model *m);
-/* Returns words_elsewhere, or if most of RSS is not live heap only at the end, its parts then:
- * memory that was freed and is still resident. */
+/* Returns words_elsewhere. If that is NULL, but most of RSS is not live heap at the end, returns
+ * the parts of RSS at the end: memory that was freed and is still resident. */
 const char *words_beside_heap(struct model *m);
-/* Returns which blocks ms-filter chose by the time of their allocation, or by a moment at which
- * they were live: "born 1s..2s and alive at end: 97.3 KiB in 692 blocks"; NULL = it chose by
- * neither. */
+/* Returns the condition on the time of allocation or on a moment when blocks were live by which
+ * ms-filter chose blocks: "born 1s..2s and alive at end: 97.3 KiB in 692 blocks"; NULL = none. */
 const char *words_born(struct model *m);
 /* Returns "at 22 ms", or "between samples" if only the kernel saw the peak of RSS. */
 const char *words_rss_peak_time(struct model *m);
