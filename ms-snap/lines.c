@@ -16,11 +16,12 @@
 
 struct seen {
 	pid_t pid;
-	uint64_t start_ticks; /* with the pid it identifies the process */
+	uint64_t start_ticks; /* start time; pid and start time identify a process */
 	char name[64];
 };
 
-/* Holds a line, or a list in it; lists are written before the parts in front of them. */
+/* Holds a line or one of its lists. Lists are collected separately, since the line's other parts
+ * precede them. */
 struct part {
 	char *v;
 	size_t n, cap;

@@ -88,7 +88,8 @@ static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 	return o->dataset ? ms_dataset_append(o->dataset, &o->keys, db, err) : 0;
 }
 
-/* Snaps running processes instead of traces. Returns the exit status, or -1 with `err` set. */
+/* Takes a snapshot of running processes instead of traces. Returns the exit status, or -1 with
+ * `err` set. */
 static int snap_regions(const struct options *o, struct ms_err *err)
 {
 	sqlite3 *db = NULL;
@@ -148,8 +149,8 @@ static void hold(struct ms_held_files *of, unsigned module, int fd)
 	of->v[module] = fd;
 }
 
-/* Reads the file that --symbols=held names: the descriptors of modules, for each trace. NULL with `err`
- * set. */
+/* Reads the file of --symbols=held, which lists the open descriptors of each trace's modules. NULL
+ * with `err` set. */
 static struct ms_held_files *read_held(const struct options *o, struct ms_err *err)
 {
 	enum { MODULES_MOST = 1 << 22 };

@@ -109,10 +109,10 @@ struct target {
 struct reading {
 	const struct regions_options *o;
 	const struct ms_cli *cli;
-	struct lines *lines; /* NULL = write rows */
+	struct lines *lines; /* output as lines; NULL = rows of a snapshot */
 	struct target *targets;
 	size_t target_count;
-	bool failed; /* one of several could not be read */
+	bool failed; /* one of several processes could not be read */
 	struct ms_insert rows[TABLES];
 	MS_ARRAY(struct known) known;
 	int64_t snapshots;
@@ -278,8 +278,8 @@ static const char *read_open(struct reading *r, struct ms_proc *p)
 	return NULL;
 }
 
-/* Adds a process that could not be read. In lines, zombies are omitted: their end was reported
- * before. */
+/* Adds a process that could not be read. In lines, zombies are omitted, because their end has been
+ * reported already. */
 static void put_without(struct reading *r, const struct ms_proc *p, const char *why)
 {
 	if (!r->lines)
@@ -309,8 +309,8 @@ static int read_all(struct reading *r, struct ms_err *err)
 
 /* ---- those that were named ---- */
 
-/* Opens the given processes. If there is only one, it must exist; if one of several does not, the
- * others are read, and the exit status tells. */
+/* Opens the processes given by pid. A missing process is an error if it is the only one; otherwise
+ * the others are read, and the exit status is 2. */
 static int open_targets(struct reading *r, struct ms_err *err)
 {
 	const struct regions_options *o = r->o;
@@ -332,8 +332,8 @@ static int open_targets(struct reading *r, struct ms_err *err)
 	return open || o->all ? 0 : ms_err_set(err, "none of these processes could be opened");
 }
 
-/* Reports once why a process cannot be read (any more). A snapshot of a single process just ends
- * with it. */
+/* Reports, once per process, why it cannot be read (any more). If the process is the only one and
+ * has ended, the snapshot ends without a message. */
 static int tell_without(struct reading *r, struct target *t, const char *why, bool first,
 			struct ms_err *err)
 {

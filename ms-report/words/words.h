@@ -136,9 +136,9 @@ const char *diff_moments(struct model *m);
 /* Returns the first metric of a comparison's charts: the figure that changed most in the first
  * significant row, or in any row if none is significant; `otherwise` if nothing changed. */
 enum metric diff_metric(const struct diff *d, enum metric otherwise);
-/* Return a first screen's title for a list of rows; how many of its rows (at most `limit`) to show:
- * the significant ones, or if there are none, the largest changes; and what happened to a row:
- * "new, LEAK". */
+/* Describe rows on the first screen. diff_title: title of the list; diff_rows_shown: number of rows
+ * to show, at most `limit` (the significant rows, or if there are none, the largest changes);
+ * diff_what: what happened to a row, "new, LEAK". */
 const char *diff_title(struct model *m, const struct diff_rows *r);
 size_t diff_rows_shown(const struct diff_rows *r, size_t limit);
 const char *diff_what(struct model *m, const struct diff_row *x);

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#define SOON_PART 5 /* at least 1/SOON_PART of allocations must be freed soon and not temporary */
-#define MANY 1000   /* least allocations worth judging: of fewer, all are freed soon */
+#define SOON_PART 5 /* least part of allocations freed soon but not temporary: 1/SOON_PART */
+#define MANY 1000   /* minimum allocations; in shorter runs nearly all are freed soon */
 #define ELSEWHERE (UINT64_C(16) << 20) /* bytes: smallest RSS worth explaining */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
@@ -174,7 +174,8 @@ static bool is_one(struct model *m)
 	return m->processes.n - m->images == 1 && !m->proc_only && !provenance_some(m);
 }
 
-/* Returns the parts of `rss` in the first sample by `order`; `rest`: text on the live heap. */
+/* Returns the parts of `rss` as of one sample, the first in the SQL order `order`; `rest`: text on
+ * the live heap. */
 static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order, const char *rest)
 {
 	uint64_t at[3] = {0};

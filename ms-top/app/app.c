@@ -110,7 +110,8 @@ struct pattern *app_filter(struct app *a)
 	return a->trace ? &a->trace->filter : &a->rows.filter;
 }
 
-/* Writes the figures of processes to the log. A trace is a log already. */
+/* Writes the figures of processes to the log. Figures of a trace are not logged, since the trace
+ * itself has them. */
 static void write_log(struct app *a)
 {
 	struct ms_err err = {0};
@@ -132,7 +133,7 @@ static void write_log(struct app *a)
 
 int app_look(struct app *a, struct ms_err *err)
 {
-	/* figures behind the front subject are updated, too, for their histories */
+	/* processes that the screen does not show are updated too, for their histories */
 	if (a->has_system && subject_system.look(a, err) != 0)
 		return -1;
 	if (a->inspecting && subject_process.look(a, err) != 0)
@@ -178,7 +179,7 @@ void app_draw(struct app *a, int rows, int cols)
 		return;
 	}
 	if (a->mode == MODE_FILTER || a->mode == MODE_SEARCH) {
-		/* an unsuccessful search has set a message */
+		/* while searching, a message is set only if nothing matches */
 		st.message = a->mode == MODE_FILTER ? "filter: "
 			     : a->message[0]        ? "no match: "
 						    : "search: ";
@@ -199,8 +200,8 @@ static void draw_to_terminal(struct app *a)
 	term_show(&a->grid);
 }
 
-/* Works between frames, unless the screen is frozen; with --listen even then, so that clients get
- * current figures. */
+/* Does the subject's work between frames. If the screen is frozen, does so only with --listen, so
+ * that clients get current figures. */
 int app_work(struct app *a, struct ms_err *err)
 {
 	const struct subject *s = app_subject(a);
@@ -310,8 +311,8 @@ static int print_json(struct app *a, struct ms_err *err)
 	return write_out(a->json.v, a->json.n, err);
 }
 
-/* Breaks up what a GitHub workflow would take for a command: "::" at the beginning of a line, "##["
- * anywhere. */
+/* Breaks up text that a GitHub workflow would interpret as a command: "::" at the beginning of a
+ * line, "##[" anywhere. */
 static void break_commands(char *line)
 {
 	char *at = line + strspn(line, " ");

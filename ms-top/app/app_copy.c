@@ -19,7 +19,7 @@ static size_t put_row(const struct grid *g, int row, char *text, size_t room)
 	return n;
 }
 
-/* Copies the selected row and its titles, as on a screen of that width. */
+/* Copies the selected row and its titles as they would appear on a screen with WIDE columns. */
 static size_t put_selected(struct app *a, char *text, size_t room)
 {
 	struct grid screen = a->grid, wide = {.ascii = screen.ascii};

@@ -70,7 +70,7 @@ void app_quit(struct app *a, int arg)
 		a->quit = true;
 }
 
-/* Runs the function that the subject on the screen has for an action. */
+/* Runs the handler of an action, if the subject on the screen has one. */
 static void act_there(struct app *a, enum action act)
 {
 	const struct subject *s = app_subject(a);
@@ -167,7 +167,8 @@ static void act_on(struct app *a, enum action act)
 	}
 }
 
-/* Tells whether the search selects rows while it is typed; elsewhere that would change the view. */
+/* Tells whether rows are selected while the search text is typed. On other screens, selecting a row
+ * would change the view. */
 static bool searches_here(const struct app *a)
 {
 	return a->mode == MODE_SEARCH && app_where(a) & (IN_LIST | IN_PROCESS | IN_SITES);
@@ -234,7 +235,7 @@ static void toggle_column(struct app *a)
 				memmove(s->v + i, s->v + i + 1, (--s->n - i) * sizeof s->v[0]);
 			return;
 		}
-	/* before the arguments, which use the rest of the row */
+	/* inserts the column before the arguments, which must be last: they fill the row */
 	size_t at = s->n && s->v[s->n - 1] == COLUMN_COMMAND ? s->n - 1 : s->n;
 	memmove(s->v + at + 1, s->v + at, (s->n++ - at) * sizeof s->v[0]);
 	s->v[at] = id;

@@ -35,11 +35,11 @@ struct subject {
 	int (*work)(struct app *a, struct ms_err *err);
 	void (*draw)(struct app *a, const struct screen_state *st);
 	const struct deed *deeds;      /* ends with ACT_NONE */
-	void (*before)(struct app *a); /* called before each of them; NULL = nothing */
+	void (*before)(struct app *a); /* called before each of `deeds`; NULL = nothing */
 	/* Selects the first matching row from `from` on; `step` -1: backwards. */
 	void (*search)(struct app *a, size_t from, int step);
-	/* Writes the text for key y into `text`, if not that of the selected row. Returns its
-	 * length, 0 = copy the row. */
+	/* Writes the text that key y copies into `text`, and returns its length; 0 = copy the
+	 * selected row. */
 	size_t (*copy)(struct app *a, char *text, size_t room);
 	void (*sort)(struct app *a, int column); /* NULL = the order of rows is fixed */
 	void (*again)(struct app *a); /* rebuilds the rows in another order or selection, without
@@ -57,14 +57,13 @@ struct app {
 	struct list list, regions; /* list of processes; regions of the inspected process */
 	struct process process;
 	bool inspecting;           /* `process` is open */
-	struct trace *trace;       /* shown in front of both; NULL = none */
+	struct trace *trace;       /* shown instead of processes; NULL = none */
 	struct serve *serve;       /* server of --listen; NULL = not listening */
 	struct recorder *recorder; /* recorder whose trace does not exist yet; NULL = none */
 	enum mode mode;
 	struct column_set columns;
 	uint64_t before_groups; /* process selected before groups were shown, 0 = none */
-	bool all;               /* all processes are shown, by the key for that; all_* are the
-				   settings before */
+	bool all;               /* key a shows all processes; all_* are the settings to restore */
 	bool all_kernel;
 	char all_filter[128];
 	struct chosen chosen; /* the selected process */
@@ -83,10 +82,10 @@ struct app {
 	char message[256];
 	char question[256];                        /* in MODE_QUESTION; confirmed() runs if y is
 						      pressed */
-	void (*confirmed)(struct app *a, int arg); /* called with 1 */
+	void (*confirmed)(struct app *a, int arg); /* argument: 1 */
 	uint64_t asked_of;                         /* id of the process in question */
 	bool frozen, quit;
-	bool look;  /* update before the next frame, at any time */
+	bool look;  /* update before the next frame, even if none is due */
 	bool stale; /* the frame must be redrawn even without a key */
 	bool hurry; /* new figures are expected soon */
 };
@@ -133,5 +132,5 @@ bool app_records(const struct app *a);
 bool app_may_record(struct app *a);
 /* Starts recording a process. */
 void app_record(struct app *a, pid_t pid, const char *name);
-/* Shows the trace of that recording when it exists. */
+/* Shows the trace of the recording that app_record started, when the trace exists. */
 void app_recording(struct app *a);

@@ -15,8 +15,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
-/* Makes signals that end us readable, so that the socket can be removed. Returns the descriptor; -1
- * with `err` set. */
+/* Returns a descriptor that becomes readable on a signal to exit, so that the socket can be removed
+ * first; -1 with `err` set. */
 static int catch_signals(struct ms_err *err)
 {
 	sigset_t set;
@@ -30,8 +30,8 @@ static int catch_signals(struct ms_err *err)
 	return fd < 0 ? ms_err_sys(err, "cannot catch signals") : fd;
 }
 
-/* Switches to the new file if a restarted service has replaced the trace: there is no user to do
- * so. */
+/* Switches to the new file if a restarted service has replaced the trace, which on a screen the
+ * user would do. */
 static void go_on(struct app *a)
 {
 	struct ms_err why = {0};

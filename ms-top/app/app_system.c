@@ -7,12 +7,12 @@
 #include "app_private.h"
 #include "libcommon/base/err.h"
 
-#define DETAIL_ROWS 24 /* rows read in turn if none are visible */
+#define DETAIL_ROWS 24 /* rows whose costly figures are read if no row is visible */
 
 /* ---- all processes ---- */
 
-/* Reads costly figures: of the visible rows (without a view, of the first rows), or of all rows if
- * the order or a sum depends on them. */
+/* Reads the costly figures of the visible rows (of the first ones if nothing was drawn yet). Reads
+ * those of all rows if the order or a sum depends on them. */
 static void look_closer(struct app *a)
 {
 	bool groups = a->rows.view == ROWS_GROUPS, all = a->opt->batch;
@@ -161,7 +161,7 @@ static void enter(struct app *a, int arg)
 	struct system_process *p = a->rows.v[a->list.at];
 	if (p->group) {
 		p->open = !p->open;
-		a->list.follows = false; /* keep it selected at its new position */
+		a->list.follows = false; /* keep the group selected at its new position */
 		system_again(a);
 		return;
 	}

@@ -30,7 +30,7 @@ static int work(struct app *a, struct ms_err *err)
 	if (rc < 0)
 		return -1;
 	tell(a);
-	/* show a moment that has arrived at once */
+	/* draw at once when a moment that was waited for is available */
 	a->look |= waited && !t->waiting;
 	a->stale |= ms_names_answers(t->names, &pending) != t->answers;
 	a->hurry = pending || t->waiting;
@@ -46,8 +46,8 @@ static int complete(struct app *a, struct ms_err *err)
 	return rc;
 }
 
-/* Completes names and trends, on which filter and order depend: a plain frame is not updated
- * later. */
+/* Waits for all names and trends, which affect filter and order. Used for a plain frame, which is
+ * not updated later. */
 static void settle(struct trace *t)
 {
 	for (uint64_t seen = UINT64_MAX; trace_names_came(t, &seen);) {
@@ -151,8 +151,8 @@ static void sort_clicked(struct app *a, int column)
 	sorted(a);
 }
 
-/* Reverses the order; in a tree, which has a fixed order, switches between the two kinds of
- * rows. */
+/* Reverses the order. In a tree, which has a fixed order, switches between rows of functions and
+ * rows of lines. */
 static void reverse(struct app *a, int arg)
 {
 	(void)arg;

@@ -23,7 +23,7 @@ static int take_sort(struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* Checks the options of --listen, which serves a trace, and needs a screen. */
+/* Checks the options of --listen. It needs a trace, and cannot be combined with plain frames. */
 static int check_serve(struct options *o, struct ms_err *err)
 {
 	const struct serve_options *s = &o->serve;

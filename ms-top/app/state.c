@@ -37,8 +37,8 @@ static int enter(int from, const char *name, bool make)
 	return fd;
 }
 
-/* Opens the folder for the state. With sudo, HOME may be the caller's, who would find root's files
- * there, so nothing is saved. */
+/* Opens the folder for the saved state. Returns -1 under sudo: HOME may be that of the user who ran
+ * sudo, and root's files must not be left there. */
 static int open_folder(bool make)
 {
 	const char *own = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");

@@ -53,7 +53,7 @@ static struct character next_character(const struct grid *g, const char *s)
 	if (n <= 1 || code < 0xa0 || g->ascii)
 		return (struct character){"?", n ? n : 1, 1, 1};
 	int w = wcwidth((wchar_t)code);
-	/* unknown to the locale, or changes the direction of the line */
+	/* not printable in this locale, or changes the direction of text */
 	if (w < 0 || (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
 	    (code >= 0x2066 && code <= 0x2069))
 		return (struct character){"?", n, 1, 1};

@@ -32,8 +32,8 @@ struct grid_cell {
 	bool selected;
 	unsigned char click; /* meaning of a click: GRID_VIEW.., GRID_SORT..; 0 = none */
 };
-#define GRID_VIEW 1u  /* plus the number of the view */
-#define GRID_SORT 16u /* plus the number of the column */
+#define GRID_VIEW 1u  /* click on a view: GRID_VIEW + its number */
+#define GRID_SORT 16u /* click on a column's title: GRID_SORT + its number */
 struct grid {
 	struct grid_cell *cells;
 	int rows, cols;
@@ -57,15 +57,15 @@ void grid_put_right(struct grid *g, int row, int col, int width, enum grid_style
 __attribute__((format(printf, 5, 6))) int grid_print(struct grid *g, int row, int col,
 						     enum grid_style style, const char *fmt, ...);
 /* Draws the last values as a line of bars, `width` columns wide; the largest value fills a cell. If
- * the values vary by less than a 16th of that, the line is thin and dim. */
+ * the values vary by less than a 16th of the largest, the line is thin and dim. */
 void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
 		const unsigned *values, size_t n);
 /* Draws values as grid_spark does, but `height` rows high; a thin line takes the first row. Returns
  * the rows used. */
 int grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
 	       const unsigned *values, size_t n);
-/* Draws one column of such a chart: `part` of the height, in eighths of a row; values above 0 are
- * always visible. */
+/* Draws one column of a chart as grid_chart does: `part` of the height, in eighths of a row; values
+ * above 0 are always visible. */
 void grid_column(struct grid *g, int row, int height, int col, enum grid_style style, double part);
 /* Draws a bar: `part` of `whole`, scaled to `width` columns. */
 void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style, double part,

@@ -33,5 +33,5 @@ void json_end(struct ms_json *j);
 /* Writes the trend of a figure. Rates are null while its history is too short. */
 void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict);
 
-/* Writes which limit is reached when; null if none is. */
+/* Writes the limit that will be reached first and the time until then; null if there is none. */
 void json_forecast(struct ms_json *j, const struct forecast *f);

@@ -31,7 +31,7 @@ static int check(int fd, const char *path, struct ms_err *err)
 	    memcmp(head, begin, sizeof head) != 0)
 		return ms_err_set(err, "cannot log to '%s': it holds something other than a log",
 				  path);
-	/* a machine that went down in the midst of a line: the next one begins on its own */
+	/* if the log ends inside a line, for instance after a power failure, begin a new line */
 	if (pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
 	    ms_write_all(fd, "\n", 1) != 0)
 		return ms_err_sys(err, "cannot write '%s'", path);

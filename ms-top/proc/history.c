@@ -5,7 +5,7 @@
 
 static void keep_every_second(struct history *h)
 {
-	/* keeps the first sample, so that the start stays; `bytes` has the end */
+	/* keeps the first sample; the latest value is in `bytes` */
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < h->n; i += 2, n++) {
 		h->kib[n] = h->kib[i];
@@ -65,7 +65,7 @@ const char *history_word(const struct ms_trend *t)
 size_t history_values(const struct history *h, unsigned *values, size_t n)
 {
 	size_t have = h->n < n ? h->n : n;
-	/* spread over the whole time, not only its end */
+	/* values are taken from the whole time, not only from its end */
 	for (size_t i = 0; i < have; i++)
 		values[i] = h->kib[have > 1 ? i * (h->n - 1) / (have - 1) : 0];
 	if (have)

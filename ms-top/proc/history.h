@@ -16,15 +16,15 @@ struct history {
 	uint32_t kib[HISTORY_SAMPLES];
 	uint32_t ms[HISTORY_SAMPLES]; /* ms since the first sample */
 	uint32_t n;
-	uint32_t step, left; /* one of `step` samples is kept; samples until the next one */
+	uint32_t step, left; /* every `step`-th sample is kept; `left`: samples to skip */
 	uint64_t first_ns;
 	uint64_t bytes, last_ns; /* latest value, and its time */
 	uint64_t first_bytes;
 };
 
 void history_add(struct history *h, uint64_t now_ns, uint64_t bytes);
-/* Returns the trend. That of an ended process excludes the time in which it freed its memory.
- * Allocates no memory. */
+/* Returns the trend. If the process has ended, the time in which it freed its memory does not
+ * count. Allocates no memory. */
 struct ms_trend history_trend(const struct history *h, bool ended);
 /* Returns the trend in one word: "growing", "maybe" (growing, but less certain), "new" (too short),
  * ... */

@@ -31,9 +31,9 @@ struct forecast {
 	 * is too uncertain, or not within a year. */
 	const char *what;
 	const char *word;                /* one-word form: "cgroup", "address_space" or "memory" */
-	uint64_t limit;                  /* bytes; for "memory": the rest */
-	double seconds, soonest, latest; /* by the slope, and by its interval; latest may be
-					    INFINITY */
+	uint64_t limit;                  /* bytes; for "memory": bytes still available */
+	double seconds, soonest, latest; /* time to the limit: estimate and its interval; latest may
+					    be INFINITY */
 };
 struct forecast limits_forecast(const struct limits *l, const struct ms_trend *t);
 /* Returns "reaches its cgroup's 4.00 G in 7 h 39 m (6 h 02 m to 9 h 10 m)"; "" = no forecast. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHARED "/memfd:memscope (deleted)" /* the kernel's name for that memory */
+#define SHARED "/memfd:memscope (deleted)" /* name of a recorder's shared memory in /proc */
 
 bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char *line), void *arg)
 {
@@ -44,7 +44,7 @@ bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char
 
 /* ---- what is recorded ---- */
 
-struct entry { /* as from getdents64 */
+struct entry { /* layout of an entry from getdents64 */
 	uint64_t inode;
 	int64_t next;
 	unsigned short bytes;

@@ -23,5 +23,5 @@ struct recordings {
 /* Adds the shared memory that a recorder has open, by its folder; nothing if its recording has
  * stopped. */
 void recordings_add(struct recordings *r, int folder);
-/* Tells whether the process maps one of them. */
+/* Tells whether the process maps the shared memory of one of the recordings. */
 bool recordings_have(const struct recordings *r, int folder);

@@ -13,7 +13,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 
-#define DEAR_PART 100u /* reading smaps takes at most 1 / this of the time */
+#define DEAR_PART 100u /* reading smaps takes at most 1/DEAR_PART of the time */
 
 /* Reads the arguments, separated by blanks. */
 static void read_command(struct process *p)

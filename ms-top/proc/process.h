@@ -37,7 +37,7 @@ struct process {
 	struct history rss, pss, uss, heap, swap;
 	struct limits limits;
 	struct ms_trend
-		trend; /* of the heap if its history is long enough, else the trend of the RSS */
+		trend; /* trend of the heap, or of the RSS if the heap's history is too short */
 	bool trend_of_heap;
 	struct process_kind kinds[MS_REGION_KINDS];
 	struct ms_regions regions;

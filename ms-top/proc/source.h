@@ -12,8 +12,8 @@ enum source {
 	SOURCE_STAT,   /* no costly file was read yet: RSS only */
 	SOURCE_ROLLUP, /* smaps_rollup: all figures */
 	SOURCE_SMAPS,  /* smaps, if the kernel has no smaps_rollup: all figures, at a higher cost */
-	SOURCE_STATM,  /* neither may be read: RSS, and its part that is not of files, roughly the
-			  heap */
+	SOURCE_STATM,  /* no permission for either file: RSS, and as the heap, RSS without file
+			  pages */
 };
 /* Returns "stat", "rollup", "smaps" or "statm". */
 const char *source_word(enum source s);

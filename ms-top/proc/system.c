@@ -22,10 +22,10 @@
 #include "libcommon/proc/proc.h"
 
 #define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
-#define DEAR_PART 200u                   /* costly files take at most 1 / this of the time */
+#define DEAR_PART 200u                   /* costly files take at most 1/DEAR_PART of the time */
 #define KEPT 16384u                      /* open descriptors of stat, at most */
 #define TEXT_BYTES 4096u
-#define ARGUMENTS_MOST (1u << 21) /* kernel's limit for a stack of 8 MB */
+#define ARGUMENTS_MOST (1u << 21) /* kernel's limit of arguments with a stack of 8 MB */
 
 static bool read_of(const struct system *s, pid_t pid, const char *name, char *text, size_t room)
 {
@@ -156,7 +156,7 @@ static void read_command(const struct system *s, struct system_process *p)
 	ssize_t n = sizeof p->command;
 	while (n > 0 && !p->command[n - 1])
 		n--;
-	/* there may be empty arguments where it was cut */
+	/* the text may have been cut in a run of empty arguments */
 	p->more_arguments = n + 16 >= (ssize_t)sizeof p->command;
 	/* remove the folder of the program */
 	const char *slash = memrchr(p->command, '/', strnlen(p->command, (size_t)n));
@@ -452,7 +452,7 @@ const char *system_verdict(struct system *s, struct system_process *p)
 		return "ended";
 	if (p->kernel)
 		return "kernel";
-	/* the trend tests the whole series, so it is updated when that is a hundredth longer */
+	/* a trend is computed from the whole series, so only after it grew by a hundredth */
 	if (!p->trend_ns || s->now_ns - p->trend_ns > (s->now_ns - p->history.first_ns) / 100) {
 		p->trend = history_trend(&p->history, false);
 		p->trend_ns = s->now_ns;

@@ -42,7 +42,7 @@ struct system_process {
 	uint64_t ended_ns;
 	uint64_t rss, vsz;                        /* bytes */
 	uint64_t largest;                         /* largest RSS seen */
-	struct source_figures figures;            /* costly; heap: anonymous memory */
+	struct source_figures figures;            /* costly; `heap` is the anonymous memory */
 	uint64_t cpu_ticks, faults, major_faults; /* totals so far */
 	uint64_t read_bytes, written_bytes;       /* totals so far; SYSTEM_UNKNOWN = not
 						     permitted */
@@ -56,7 +56,7 @@ struct system_process {
 	char user[24];
 	char command[256];   /* arguments, separated by blanks; [name] for a kernel thread */
 	bool more_arguments; /* there are more arguments */
-	char cgroup[128];    /* last component of its path */
+	char cgroup[128];    /* last component of the cgroup's path */
 };
 
 struct system_memory { /* bytes; SYSTEM_UNKNOWN = not provided by the kernel */
