@@ -74,11 +74,11 @@ struct system {
 	size_t unused_n, unused_cap;
 	struct system_memory memory;
 	char host[65];
-	size_t kernel, unreadable, ended; /* number of such rows */
+	size_t kernel, unreadable, ended; /* rows of kernel threads, unreadable, ended processes */
 	uint64_t now_ns, last_ns;         /* times of the last two updates; 0 = none */
 	uint64_t first_ns;                /* time of the first update */
 	uint64_t pinned;                  /* id of a row that is kept after its process has ended */
-	size_t turn, read;                /* next row for costly files; number of rows read */
+	size_t turn, read;                /* turn: next row for costly files; read: rows read */
 	size_t kept, keep;                /* number of stat descriptors open, and permitted */
 	DIR *list;                        /* /proc; stays open, so that updates allocate no
 					     memory */
@@ -91,8 +91,8 @@ struct system {
 int system_open(struct system *s, const char *root, struct ms_err *err);
 /* Updates all processes. 0, or -1 with `err` set: /proc itself is gone. */
 int system_look(struct system *s, struct ms_err *err);
-/* Reads costly files for some of these rows, in turn, within a 200th of the time between updates;
- * with `all`, for each row. */
+/* Reads the costly files of the next few of `n` rows, within a 200th of the time between updates,
+ * so that all rows have their turn; with `all`, reads those of every row. */
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);
 /* Returns all arguments, separated by blanks, of a process for which `command` is too short; valid
@@ -103,8 +103,8 @@ size_t system_place(const struct system *s, pid_t pid);
 /* Opens the folder of a process. -1 = it is gone. */
 int system_folder(const struct system *s, pid_t pid);
 
-/* Time in ns for which the row of an ended process stays, if it was seen in this number of
- * updates. */
+/* Limits how long the row of an ended process stays: SYSTEM_ENDED_NS. The row is removed at once if
+ * the process was seen in fewer than SYSTEM_ENDED_SEEN updates. */
 #define SYSTEM_ENDED_SEEN 5u
 #define SYSTEM_ENDED_NS UINT64_C(10000000000)
 /* Returns the verdict on the history in one word: "growing", "maybe", "steady", ... */
@@ -114,7 +114,7 @@ const char *system_verdict(struct system *s, struct system_process *p);
 
 struct chosen {
 	uint64_t id;     /* id of the process; 0 = none */
-	uint64_t shared; /* resident shared memory in bytes; SOURCE_UNKNOWN */
+	uint64_t shared; /* resident shared memory in bytes, or SOURCE_UNKNOWN */
 	int oom_score;   /* -1 = not known */
 	struct limits limits;
 	char allocator[64]; /* "" = not known */

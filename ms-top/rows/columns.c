@@ -276,7 +276,7 @@ void column_draw(struct grid *g, int row, int col, int width, struct system *s, 
 					   : p->state ? p->state
 						      : ' '));
 	} else if (id == COLUMN_COMMAND) {
-		/* before the arguments, which may be long */
+		/* marks precede the arguments, which may be long */
 		snprintf(line, sizeof line, "%s%s%s%s%s", indent,
 			 !p->group ? ""
 			 : p->open ? "- "

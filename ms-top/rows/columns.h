@@ -44,7 +44,7 @@ struct column {
 	bool right;   /* right-aligned */
 	bool up;      /* sorted in ascending order */
 	int lasts;    /* priority: on a narrow terminal, lower ones are dropped first */
-	bool history; /* wider on wide screens */
+	bool history; /* shows a history, which is wider on wide screens */
 };
 extern const struct column columns[COLUMN_COUNT];
 

@@ -147,7 +147,7 @@ static void make_tree(struct rows *r, const struct system *s)
 		if (parent != NONE) {
 			r->next[i] = r->first[parent];
 			r->first[parent] = (uint32_t)i;
-			r->placed[i] = true; /* its parent places it */
+			r->placed[i] = true; /* descend() adds the row after its parent */
 		}
 	}
 	for (size_t i = 0; i < r->n; i++)
@@ -214,7 +214,7 @@ static void add_to(struct system_process *g, const struct system_process *p)
 	g->write_rate += p->write_rate;
 	snprintf(g->user, sizeof g->user, "%s",
 		 g->pid == 1 || strcmp(g->user, p->user) == 0 ? p->user : "");
-	/* the worst source of all members */
+	/* a group's figures are only as good as the worst source of a member */
 	if (p->figures.source > g->figures.source)
 		g->figures.source = p->figures.source;
 	/* a process without memory has no figures */

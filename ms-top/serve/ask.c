@@ -123,7 +123,7 @@ bool ask_report(struct serve *s, struct ask *q, enum answer_kind kind, unsigned 
 		q->state = ASK_DONE;
 		return true;
 	}
-	/* requests waiting for time to pass do not count */
+	/* counts the waiting requests of the same kind: with or without a time span */
 	for (const struct ask *w = s->asking.first; w; w = w->next)
 		waiting += !w->names && w->wants_base == (seconds > 0);
 	if (waiting >= SERVE_WAITING)
@@ -134,7 +134,7 @@ bool ask_report(struct serve *s, struct ask *q, enum answer_kind kind, unsigned 
 	return true;
 }
 
-/* Tells whether the child works for that request. */
+/* Tells whether the child's result is for this request. */
 static bool is_for(const struct ask *q, const struct child *c)
 {
 	bool begins = q->wants_base && q->base < 0;
@@ -204,7 +204,7 @@ static void start(struct serve *s)
 	/* while a snapshot is being saved, a forked child would wait for SQLite's locks */
 	if (!q || save_works(s->trace->save))
 		return;
-	/* changes until now count */
+	/* a report of changes until now needs a new snapshot */
 	bool have = a->image >= 0 && is_fresh(a->image_ns) && q->base < 0;
 	c->kind = q->kind;
 	c->snapshot = q->wants_base && q->base < 0;

@@ -33,7 +33,7 @@ enum { IMAGE, OUT, ERRORS, BASE, FIRST_OTHER };
 static void take_descriptors(const struct child *c)
 {
 	int fds[] = {c->image, c->out, c->errors, c->base};
-	/* first move them away from their destinations */
+	/* moves the descriptors out of the range 0 to 3 first, lest dup2 overwrite one */
 	for (int i = 0; i < FIRST_OTHER; i++)
 		if (fds[i] >= 0)
 			fds[i] = fcntl(fds[i], F_DUPFD, 64);
@@ -95,7 +95,7 @@ static _Noreturn void report(const struct child *c, const char *program, bool fu
 	const char *args[8] = {"ms-report", "--allow=partial", "--quiet", formats[c->kind]};
 	size_t n = 4;
 	if (c->kind == ANSWER_HEAP || c->kind == ANSWER_ALLOCS)
-		args[n++] = "--layout=go"; /* profile stores make one series per type */
+		args[n++] = "--layout=go"; /* Go's types only, as stores make a series per type */
 	if (c->kind == ANSWER_ALLOCS)
 		args[n++] = "--metric=allocated";
 	if (full_names)

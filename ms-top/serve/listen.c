@@ -111,7 +111,7 @@ static bool take_apart(const char *text, char host[64], char port[8])
 		text++;
 		n -= 2;
 	} else if (memchr(text, ':', n)) {
-		return false; /* the beginning of the port is ambiguous */
+		return false; /* an IPv6 address without brackets: the port is ambiguous */
 	}
 	if (!n || n >= 64)
 		return false;

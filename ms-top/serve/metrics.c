@@ -93,7 +93,8 @@ static void put_totals(const struct writer *w)
 		  r->bytes);
 }
 
-/* Writes the trend, one word of which is 1. Too short a trend has no rate. */
+/* Writes the trend: 1 for the word that applies, 0 for the others. A trend over too short a time
+ * has no rate. */
 static void put_trend(const struct writer *w, const struct ms_trend *t)
 {
 	bool grows = t->kind == MS_TREND_GROWING;
@@ -162,7 +163,8 @@ static size_t choose(struct stack *v, size_t n)
 	return have;
 }
 
-/* Replaces characters as writing would, so that labels which become equal are merged first. */
+/* Replaces the characters that the writer of metrics would replace, so that labels that become
+ * equal can be merged. */
 static void clean(char *s)
 {
 	for (size_t n; *s; s += n) {
@@ -184,7 +186,8 @@ static void put_name(const struct trace *t, uint32_t node, char *text, size_t ro
 	clean(text);
 }
 
-/* Returns a trend; those on the screen are recomputed only after another sample. */
+/* Returns the trend of a site. The trends of sites on the screen are cached, and computed again
+ * only after another sample. */
 static struct ms_trend trend_of(struct trace *t, uint32_t site)
 {
 	if (!t->in_past && site < t->site_count)

@@ -92,7 +92,8 @@ static void find_frames(const struct ms_recording *rec, struct address *v, size_
 		}
 }
 
-/* Answers as Go does: the number of symbols, of which only > 0 matters, then the known ones. */
+/* Answers as Go does: first the number of symbols, which readers only compare with 0, then the
+ * known symbols. */
 char *pprof_symbol(const struct trace *t, const char *asked, size_t *n)
 {
 	const struct ms_recording *rec = t->follow->rec;

@@ -35,8 +35,8 @@
 struct client {
 	struct MHD_Connection *http;
 	struct client *next, **link;
-	uint64_t since_ns; /* time of its latest answer or its beginning; of its request once
-			      `asked` */
+	uint64_t since_ns; /* time of the request if `asked`; else of the latest answer, or of the
+			      connection */
 	bool asked;
 	struct request *waits; /* request that waits for an answer; NULL = none */
 };
@@ -168,7 +168,7 @@ static enum MHD_Result answer_report(struct request *q, enum answer_kind kind, u
 		return refuse(q, MHD_HTTP_INTERNAL_SERVER_ERROR, q->ask.error);
 	struct MHD_Response *r = MHD_create_response_from_fd64((uint64_t)st.st_size, q->ask.fd);
 	if (r)
-		q->ask.fd = -1; /* closed with the answer */
+		q->ask.fd = -1; /* the response closes the descriptor */
 	if (r && name) {
 		char text[80];
 		snprintf(text, sizeof text, "attachment; filename=\"%s\"", name);

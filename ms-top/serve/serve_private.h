@@ -43,8 +43,8 @@ void listen_close(struct listening *l);
 int token_read(char token[TOKEN_MOST + 1], const char *path, struct ms_err *err);
 /* Tells whether an Authorization header has the token. `given` may be NULL. */
 bool token_matches(const char *token, const char *given);
-/* Tells whether a Host header is a name of this host. A foreign page whose domain was rebound to
- * this address has another. NULL (no browser) is accepted. */
+/* Tells whether a Host header names this host. It does not if a foreign page was loaded from a
+ * domain that was then rebound to this address. NULL (no browser) is accepted. */
 bool host_is_local(const char *host);
 
 /* ---- child.c ---- */
@@ -74,10 +74,10 @@ enum ask_state { ASK_NONE, ASK_WAITS, ASK_DONE, ASK_FAILED };
 /* Holds the answer that a request waits for. */
 struct ask {
 	enum ask_state state;
-	bool names; /* waits for names of functions; else for ms-report: */
+	bool names; /* request for names of functions, not for a report */
 	enum answer_kind kind;
-	uint64_t due_ns; /* earliest time */
-	bool wants_base; /* changes from the request until due_ns are wanted; */
+	uint64_t due_ns; /* earliest time of the answer */
+	bool wants_base; /* the report covers only changes from the request until due_ns */
 	int base;        /* snapshot at the request; -1 = not made yet */
 	int fd;          /* the finished answer; -1 = none */
 	char error[512]; /* why it failed */
@@ -140,7 +140,7 @@ struct serve {
 		char *text; /* NULL = none */
 		size_t n;
 		uint64_t ns;
-	} metrics[2]; /* in the older format, in OpenMetrics */
+	} metrics[2]; /* index 0: older text format; index 1: OpenMetrics */
 	bool busy;
 };
 /* Resumes a request when its answer is ready, or has failed. */

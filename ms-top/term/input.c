@@ -12,7 +12,7 @@
 
 #define ESC 27
 #define ESC_MS 100       /* time in which a sequence must continue after its Esc */
-#define SEQUENCE_MS 1000 /* time in which it must continue after further bytes */
+#define SEQUENCE_MS 1000 /* time in which a longer sequence must continue */
 
 static void begin(struct input *in, enum input_state state)
 {
@@ -27,7 +27,7 @@ static int letter_key(unsigned char c)
 	} letters[] = {{'A', KEY_UP},   {'B', KEY_DOWN}, {'C', KEY_RIGHT}, {'D', KEY_LEFT},
 		       {'a', KEY_UP},   {'b', KEY_DOWN}, {'c', KEY_RIGHT}, {'d', KEY_LEFT},
 		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'Z', KEY_BTAB},
-		       {'M', KEY_ENTER} /* in SS3 sequences */};
+		       {'M', KEY_ENTER} /* only in SS3 sequences */};
 	for (unsigned i = 0; i < sizeof letters / sizeof letters[0]; i++)
 		if ((unsigned char)letters[i].letter == c)
 			return letters[i].key;
@@ -87,7 +87,7 @@ static int csi_byte(struct input *in, unsigned char c)
 	if (c == ESC) {
 		begin(in, INPUT_ESCAPE);
 	} else if (c < ' ' || c > '~') {
-		/* cannot be part of a sequence, which was cut off */
+		/* no byte of a CSI sequence: the sequence was cut off */
 		begin(in, INPUT_PLAIN);
 	} else if (c >= '0' && c <= '9') {
 		unsigned *v = in->n < 4 ? &in->number[in->n] : NULL;
@@ -119,7 +119,7 @@ static int escaped(struct input *in, unsigned char c)
 		return TERM_NONE;
 	}
 	if (c == ESC) {
-		/* the first of three was a key of its own */
+		/* after a third Esc in a row, the first one is a key by itself */
 		bool third = in->state == INPUT_ESCAPES;
 		in->state = INPUT_ESCAPES;
 		return third ? ESC : TERM_NONE;
@@ -141,7 +141,7 @@ static int letter_byte(struct input *in, unsigned char c)
 	begin(in, INPUT_PLAIN);
 	if (linux_console)
 		return c == 'A' ? KEY_F(1) : TERM_NONE;
-	/* after CSI this would be a cursor position */
+	/* F3 and F4 after SS3; after CSI, R would report the position of the cursor */
 	return c == 'R' ? KEY_F(3) : c == 'S' ? KEY_F(4) : letter_key(c);
 }
 

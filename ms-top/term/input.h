@@ -18,7 +18,7 @@ enum input_state {
 
 struct input {
 	enum input_state state;
-	bool sgr, unknown;  /* CSI began with <; CSI has unsupported characters */
+	bool sgr, unknown;  /* sgr: CSI began with <; unknown: unsupported characters */
 	unsigned number[4]; /* first numbers of the CSI sequence */
 	unsigned n, left;   /* index of the present number; bytes left of INPUT_MOUSE or
 			       INPUT_REST */
@@ -30,6 +30,6 @@ struct input {
 int input_byte(struct input *in, unsigned char c);
 /* Returns how long to wait for the rest of a sequence, in ms; 0 = no sequence has begun. */
 int input_patience(const struct input *in);
-/* Call after waiting that long without input. Returns 27 if a single Esc was pressed, else
+/* Call if no input arrives for input_patience() ms. Returns 27 if a single Esc was pressed, else
  * TERM_NONE. */
 int input_rest(struct input *in);

@@ -82,7 +82,7 @@ static int said = -1, real_error = -1;
 
 static void keep_said(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* its report ends the program at once */
+#ifndef __SANITIZE_ADDRESS__ /* exits right after its report, without showing what was stored */
 	if (!isatty(STDERR_FILENO))
 		return;
 	said = memfd_create("ms-top-said", MFD_CLOEXEC);
@@ -165,7 +165,7 @@ int term_open(struct ms_err *err)
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
 		return ms_err_set(err, "cannot make a pipe: %s", strerror(errno));
 	screen = newterm(NULL, stdout, stdin);
-	/* modern terminals without a terminfo entry here support all that we use of this one */
+	/* terminals without a terminfo entry on this system support all that we use of xterm */
 	if (!screen && strcmp(name, "unknown") != 0)
 		screen = newterm("xterm-256color", stdout, stdin);
 	if (!screen)
@@ -289,7 +289,7 @@ static void drain(void)
 static struct input input;
 static unsigned char bytes[256];
 static size_t bytes_n, bytes_at;
-static uint64_t bytes_ns; /* time they were read */
+static uint64_t bytes_ns; /* time at which the bytes were read */
 
 /* Returns the next key from the bytes read. */
 static int next_key(void)

@@ -25,9 +25,9 @@ int term_open(struct ms_err *err);
 void term_close(void);
 void term_size(int *rows, int *cols);
 void term_show(const struct grid *g);
-/* Copies text to the terminal's clipboard by OSC 52: at most this many bytes, which encoded are the
- * 74,994 bytes that all terminals accept. Terminals do not report success. False = the terminal
- * would display the text. */
+/* Copies text to the terminal's clipboard by OSC 52, at most TERM_COPY_MOST bytes; in base64 these
+ * are 74,994 bytes, which all terminals accept. Terminals do not report success. False = the
+ * terminal would display the text. */
 #define TERM_COPY_MOST 56244u
 bool term_copy(const char *text, size_t n);
 /* Makes the next term_show redraw everything. */
@@ -36,7 +36,7 @@ void term_redraw(void);
 void term_clicked(int *row, int *col);
 /* Sets a descriptor whose input also ends the wait in term_key; -1 = none. */
 void term_watch(int fd);
-/* Waits at most that long for a key. TERM_GONE = the terminal is gone, or a signal requests
+/* Waits at most `timeout_ms` for a key. TERM_GONE = the terminal is gone, or a signal requests
  * exit. */
 int term_key(int timeout_ms);
 
@@ -92,7 +92,7 @@ enum {
 	IN_GROUPS = 2,
 	IN_LIST = IN_PROCESSES | IN_GROUPS,
 	IN_PROCESS = 4,
-	IN_SITES = 8, /* this and the next ones are in the order of enum trace_view */
+	IN_SITES = 8, /* from here on in the order of enum trace_view */
 	IN_TREE = 16,
 	IN_THREADS = 32,
 	IN_TIMELINE = 64,

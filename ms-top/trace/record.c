@@ -76,7 +76,7 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 	struct recorder *r = ms_xcalloc(1, sizeof *r);
 	snprintf(r->trace, sizeof r->trace, "%.255s.%d.trace", name, (int)pid);
 	for (char *c = r->trace; *c; c++)
-		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* it expands %p */
+		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* ms-record expands %p */
 			*c = '_';
 	if (r->trace[0] == '-' || r->trace[0] == '.')
 		r->trace[0] = '_';

@@ -21,10 +21,10 @@
 #include "format/verdict.h"
 
 #define WORK_NS 20000000u
-#define THERE_NS 500000000u             /* wait for the file to exist */
+#define THERE_NS 500000000u             /* longest wait for the file to exist */
 #define LATE_NS 2000000000u             /* an event may come this long after a /proc sample */
 #define WINDOW_NS 200000000u            /* shortest time span of rates */
-#define ALL_EVENTS (UINT64_C(16) << 20) /* fewer events are replayed in about a second */
+#define ALL_EVENTS (UINT64_C(16) << 20) /* events that can be replayed in about a second */
 
 /* ---- opening ---- */
 
@@ -54,8 +54,8 @@ struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, s
 	return t;
 }
 
-/* Tells whether the file is still empty, but has a writer, or with `early` may get one or be
- * created. */
+/* Tells whether a recording may begin in this file: the file is empty, but open in a recorder. With
+ * `early`, an empty file without a recorder or a missing file counts, too. */
 static bool is_beginning(const char *path, bool early)
 {
 	struct stat st;
@@ -214,7 +214,7 @@ static void add_cells(struct trace *t, const struct ms_replay *r)
 		add(&t->threads[c->thread], c, calls);
 		add(&t->sizes[c->class], c, calls);
 	}
-	/* sampled: blocks are those that the samples represent */
+	/* in a sampled recording, numbers of blocks are estimates */
 	for (size_t i = 0; sampled && i < r->site_count; i++)
 		t->sites[i].sum.live_blocks =
 			i < sampled->site_count ? sampled->sites[i].live.blocks : 0;
@@ -294,7 +294,7 @@ static void total_up(struct trace *t)
 	const struct ms_recording *rec = t->shown;
 	uint64_t ns = t->in_past ? t->past_ns : ms_follow_reached(t->follow);
 	if (t->waiting)
-		ns = t->total.ns; /* still the previous moment */
+		ns = t->total.ns; /* the figures are still of the previous moment */
 	t->total = trace_counts(&rec->replay);
 	t->total.ns = ns;
 	t->total.peak_ns = rec->replay.peak_tick * rec->head->tick_ns;
@@ -341,8 +341,8 @@ static void rate_up(struct trace *t)
 		t->before = *now;
 }
 
-/* Tells whether nothing has changed sums or order, for two frames in a row, after which rates are
- * 0. */
+/* Tells whether sums and order have been unchanged for two frames in a row, after which all rates
+ * are 0. */
 static bool nothing_new(struct trace *t)
 {
 	const struct ms_recording *rec = t->shown;
@@ -383,8 +383,8 @@ struct ms_trend trace_whole_trend(struct trace *t)
 	return *renewed(t->follow->rec, &t->whole, UINT32_MAX);
 }
 
-/* Tells whether that pid is the recorded program here, too; in another pid namespace it may be a
- * different process. */
+/* Tells whether the process with this pid runs the recorded program. In another pid namespace, the
+ * pid may be of a different process. */
 static bool is_it(int folder, const struct ms_recording *rec)
 {
 	char path[4096];
@@ -436,8 +436,9 @@ void trace_look(struct trace *t)
 	take_past(t);
 	t->looks++;
 	read_process(t);
-	/* without events, history continues: for a finished trace to its end, as in ms-snap; for a
-	 * growing one, to the time before which no event can be missing */
+	/* Even without events, the history of live bytes continues: in a finished trace to its end,
+	 * as in ms-snap; in a growing one until LATE_NS ago, since later events may still
+	 * arrive. */
 	uint64_t late = rec->state == MS_TRACE_GROWING ? LATE_NS : 0,
 		 reached = ms_follow_reached(t->follow);
 	if (t->follow->caught_up && reached > late) {
@@ -606,7 +607,7 @@ void trace_travel(struct trace *t, uint64_t ns)
 			t->threads[i] = (struct trace_sum){0};
 		return;
 	}
-	/* the open file, even if another one has its name now */
+	/* names the open file, whose path may refer to another file by now */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", t->follow->fd);
 	t->past_ns = ns / tick_ns * tick_ns;
 	t->in_past = t->waiting = true;

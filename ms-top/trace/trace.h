@@ -72,8 +72,8 @@ struct trace_site {
 	uint8_t scan;        /* result of a leak scan: enum ms_verdict_word + 1; 0 = none */
 	struct trace_trend {
 		struct ms_trend trend;
-		uint64_t of; /* key of its samples; 0 = none */
-	} trend;             /* use trace_trend */
+		uint64_t of; /* key of the samples used; 0 = none */
+	} trend;             /* to be read by trace_trend() */
 };
 
 /* Holds the totals at a moment. */
@@ -88,14 +88,14 @@ struct trace_total {
 struct trace_rates {
 	double seconds;
 	double allocations, frees, bytes, events; /* per second */
-	double temporary;                         /* part of the allocations */
+	double temporary;                         /* share of temporary allocations */
 	bool average;                             /* over the whole recording */
 };
 
 /* Holds all details of a site; see trace_site.c. */
 struct site_detail {
 	uint32_t node;
-	uint64_t of_look; /* its update, 0 = none */
+	uint64_t of_look; /* number of the update it shows, 0 = none */
 	uint64_t size_blocks[MS_SIZE_CLASSES], size_bytes[MS_SIZE_CLASSES]; /* live */
 	uint64_t size_calls[MS_SIZE_CLASSES];
 	uint64_t age_blocks[MS_AGES]; /* live blocks by age; 0 = not known */
@@ -120,17 +120,17 @@ struct trace_branch {
 	uint32_t first, next;   /* first live child, next live sibling; 0 = none */
 	uint32_t frame;         /* one of its frames */
 	uint32_t node;          /* first node with that frame */
-	uint16_t part;          /* index of its logical frame, 0 = the innermost */
+	uint16_t part;          /* index of the logical (inlined) frame, 0 = the innermost */
 	uint8_t open;           /* 0 = not decided yet, 1 = closed, 2 = open */
 	bool chosen;            /* the user has opened or closed it */
 	bool several;           /* its frames are on several lines */
 };
 struct trace_tree {
 	MS_ARRAY(struct trace_branch) b;
-	uint32_t *of_node; /* branch at which a node ends */
+	uint32_t *of_node; /* by stack node: branch at which the stack ends */
 	size_t nodes, node_room;
 	struct ms_lookup by_id;
-	uint64_t answers; /* number of names known when it was made */
+	uint64_t answers; /* number of names known when the tree was made */
 	bool lines;       /* a branch per call site instead of per function */
 	uint32_t *rows;   /* visible branches, in order */
 	uint64_t *ids;
@@ -164,14 +164,14 @@ struct trace {
 	size_t thread_count, thread_room;
 	struct trace_sum sizes[MS_SIZE_CLASSES];
 	bool has_base;
-	struct trace_sum *base_sites; /* by site number in the followed recording */
+	struct trace_sum *base_sites; /* baseline by site number in the followed recording */
 	size_t base_count, base_room;
 
 	bool ties_by_peak; /* sites with equal bytes at the end are sorted by their peak */
 	bool full_names;   /* full names of functions, and no folded frames */
 	enum site_column sort;
 	bool reverse;
-	bool sort_open; /* no order chosen: in a finished recording, lost blocks come first */
+	bool sort_open; /* no order was chosen; a finished recording lists lost blocks first */
 	struct pattern filter;
 	uint32_t *order; /* visible sites, sorted */
 	uint64_t *ids;
@@ -196,7 +196,7 @@ struct trace {
 
 	uint64_t answers; /* number of answers of t->names at the latest frame */
 	uint64_t looks;
-	/* state that the sums depend on, and how often it was unchanged */
+	/* State on which the sums depend; `times` = number of frames without a change. */
 	struct trace_seen {
 		const struct ms_recording *rec;
 		uint64_t position, verdicts, answers;
@@ -234,12 +234,13 @@ double trace_since_base(const struct trace *t, const struct trace_site *s);
 uint64_t trace_lost(const struct ms_recording *rec);
 /* Tells whether the recording was paused for some time on request. */
 bool trace_paused(const struct ms_recording *rec);
-/* Tells whether it is from ms-record --poll, which records no allocations. */
+/* Tells whether a recording is from ms-record --poll, which records no allocations. */
 bool trace_is_polled(const struct ms_recording *rec);
-/* Return the calls of a cell, and the totals; for a sampled recording, estimates. */
+/* Return the calls of a cell, and the totals of all cells. In a sampled recording these are
+ * estimates. */
 uint64_t trace_calls(const struct ms_replay *r, size_t cell);
 struct trace_total trace_counts(const struct ms_replay *r);
-/* Returns the site with that node in the frame; NULL = none. */
+/* Returns the site with stack node `node` in the latest frame; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);
 /* Returns the trend of all live bytes, at the latest moment. */
@@ -252,7 +253,7 @@ void trace_travel(struct trace *t, uint64_t ns);
 uint64_t trace_step(const struct trace *t);
 /* Stores the moment of the latest frame in the syntax of ms-snap --at. */
 void trace_point(const struct trace *t, char *text, size_t room);
-/* Returns a few words: recording, ended, ... *trouble: this is a problem. */
+/* Returns the state in a few words: recording, ended, ... *trouble: the state is a problem. */
 const char *trace_state(const struct trace *t, bool *trouble);
 
 /* ---- trace_rows.c ---- */
@@ -305,7 +306,8 @@ struct trace_site_name {
 	bool has_called, has_caller;
 };
 struct trace_site_name trace_site_name(const struct trace *t, uint32_t node);
-/* Returns one logical frame of a frame, 0 = the innermost. trace_parts returns their number. */
+/* Returns a logical (inlined) frame of a recorded frame; `part` 0 = the innermost. trace_parts
+ * returns the number of logical frames. */
 struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part);
 size_t trace_parts(const struct trace *t, uint32_t frame);
 /* Returns a name: "Cache::insert", "libz.so.1+0x1234", "[frames cut]". */
@@ -322,7 +324,7 @@ const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text
 /* Fills t->detail with the site's details, as of the latest update. */
 void site_look(struct trace *t, uint32_t node);
 /* Describes a row of a stack: a logical frame or, unless names are full, a run of runtime frames,
- * shown as the frame that user code called, or that called user code. */
+ * which is shown as its frame next to user code. */
 struct trace_stack_row {
 	struct trace_frame frame;
 	size_t number; /* index of that frame, 0 = the innermost */
@@ -360,19 +362,21 @@ void past_drop(struct past *p);
 
 /* ---- record.c ---- */
 
-/* Finds a program of ours in the folder of this one; else stores its name, to be found by PATH. */
+/* Finds a MemScope program in the folder of the running one. If it is not there, stores its name,
+ * which is then looked up in PATH. */
 void program_find(const char *name, char *path, size_t room);
 
 /* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. NULL with `err`
  * set. */
 struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
-/* Returns its trace once that exists; else NULL. */
+/* Returns the path of the recorder's trace once the trace exists; else NULL. */
 const char *recorder_started(const struct recorder *r);
-/* Tells whether it is running. `r` may be NULL. */
+/* Tells whether the recorder is running. `r` may be NULL. */
 bool recorder_works(const struct recorder *r);
-/* Returns true once, when it has ended by itself; `text` gets its last message. */
+/* Returns true once, when the recorder has exited by itself; `text` receives its last message. */
 bool recorder_ended(struct recorder *r, char *text, size_t room);
-/* Makes it detach from the process (within a few seconds), and frees `r`, which may be NULL. */
+/* Makes the recorder detach from the process (within a few seconds), and frees `r`, which may be
+ * NULL. */
 void recorder_stop(struct recorder *r);
 
 /* ---- save.c ---- */
@@ -384,7 +388,7 @@ void save_free(struct save *s);
 bool save_begin(struct save *s, const char *trace, const char *point);
 /* Returns true once after each snapshot; `text` gets the result. */
 bool save_ended(struct save *s, char *text, size_t room);
-/* Tells whether one is being written. */
+/* Tells whether a snapshot is being written. */
 bool save_works(const struct save *s);
 /* Writes a snapshot of the events read so far to `fd`. This consumes the model, so it is for a
  * forked child, created while save_works is false. 0, or -1 with `err` set. */

@@ -33,8 +33,8 @@ static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t numb
 	return out;
 }
 
-/* Returns a path below the folder where the program was started without that folder, as ms-report
- * does; else unchanged. */
+/* Returns a path relative to the directory in which the program was started, as ms-report does;
+ * unchanged if it is not below that. */
 static const char *shown_path(const struct ms_recording *rec, const char *file)
 {
 	const char *root = rec->info.text[MS_INFO_CWD];
@@ -106,13 +106,13 @@ static bool name(void *arg, const struct trace_frame *f)
 		n->name.has_caller = !f->runtime && !f->pending;
 		return false;
 	}
-	/* a frame without an answer yet gives the name for now */
+	/* a pending frame names the site until its symbols are known */
 	if (f->pending || (!f->runtime && !f->wrapper)) {
 		take_user(n, f);
 		n->has_user = true;
 		return !f->pending;
 	}
-	/* the outermost wrapper, unless there is a user frame */
+	/* without a frame of user code, the outermost wrapper names the site */
 	n->has_wrapper |= f->wrapper;
 	if (f->wrapper)
 		take_user(n, f);
@@ -166,7 +166,8 @@ struct matching {
 static bool match(void *arg, const struct trace_frame *f)
 {
 	struct matching *m = arg;
-	/* the common folder is part of no name: one of its words would match everything */
+	/* omits the directories of absolute paths: a word of a common one would match every
+	 * frame */
 	const char *path = f->path && f->path[0] == '/' ? basename(f->path) : f->path;
 	const char *where[] = {f->full, f->function, path, f->module};
 	for (size_t i = 0; i < 4 && !m->found; i++)

@@ -8,7 +8,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/replay/replay_cells.h"
 
-#define AGES_PART 50u /* visiting every live block takes at most 1 / this of the time */
+#define AGES_PART 50u /* visiting all live blocks takes at most 1/AGES_PART of the time */
 
 #define THREADS (sizeof((struct site_detail *)0)->threads / sizeof(struct site_thread))
 
@@ -112,7 +112,7 @@ void site_look(struct trace *t, uint32_t node)
 struct folding {
 	bool (*each)(void *arg, const struct trace_stack_row *r);
 	void *arg;
-	bool fold, outer, done; /* outer: there was a frame of user code */
+	bool fold, outer, done; /* outer: a frame of user code was passed */
 	size_t number, folded;  /* folded: number of runtime frames not yet in a row */
 	struct trace_stack_row runtime;
 };

@@ -18,7 +18,7 @@
 #include "trace.h"
 #include "libcommon/base/arena.h"
 
-#define OPEN_SHARE 10u /* branches with at least a tenth of all are open initially */
+#define OPEN_SHARE 10u /* branches with 1/OPEN_SHARE of all live bytes are open initially */
 #define DEEPEST 1000u  /* limit of the depth in damaged traces */
 
 enum { UNDECIDED, CLOSED, OPEN };
@@ -113,7 +113,7 @@ static void add_nodes(struct trace *t)
 
 /* ---- made anew ---- */
 
-/* Returns the branch that replaces one of the previous tree. */
+/* Returns the branch that corresponds to a branch of the previous tree; 0 = none. */
 static uint32_t heir_of(struct trace *t, const struct trace_branch *old)
 {
 	const struct trace_tree *tree = &t->tree;
@@ -241,7 +241,7 @@ static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 		n++;
 	if (!n)
 		return;
-	/* sorted in place, then spread by the rows of open branches */
+	/* sorts the children in the space where their rows will be stored */
 	more_rows(tree, from + n);
 	n = 0;
 	for (uint32_t c = v[branch].first; c; c = v[c].next)
@@ -267,7 +267,7 @@ static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 void tree_make(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
-	/* names come from files, or from the trace itself at its end */
+	/* changes when names become known, from symbol files or at the end of the trace */
 	uint64_t answers = ms_names_answers(t->names, NULL) ^ (uint64_t)t->follow->rec->chain_count
 								      << 32;
 	if (!tree->b.n)

@@ -81,8 +81,8 @@ struct help_line {
 	const char *name, *text;
 };
 
-/* Fills `v` with the keys that do something at `where`, and the columns of its table if they are
- * explained nowhere else. Returns how many there are. */
+/* Fills `v` with the keys that have a meaning on the screens `where`, and for the list of sites
+ * with its columns, which are explained nowhere else. Returns the number of lines. */
 static int help_lines(unsigned where, struct help_line v[HELP_LINES])
 {
 	int n = 0;

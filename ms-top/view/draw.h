@@ -67,12 +67,12 @@ void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t);
 /* draw_trace_names.c: draws the names of `n` sites from `top` on, one per row. */
 void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t top, size_t n);
-/* Returns a frame's name in `room` columns, complete if full names are wanted. Valid until the next
- * screen begins, before which draw_trace_names_begin is called. */
+/* Returns a frame's name in `room` columns, complete if full names are requested. Valid until
+ * draw_trace_names_begin, which is called before each screen. */
 const char *draw_frame_name(const struct trace *t, const struct trace_frame *f, int room);
 void draw_trace_names_begin(void);
-/* Holds a frame whose name and place are shown in `room` columns. Those of one group are made
- * distinguishable. */
+/* Holds a frame whose name and place are shown in `room` columns. draw_names makes the frames with
+ * the same `group` distinguishable. */
 struct draw_name {
 	struct trace_frame frame;
 	uint32_t group;

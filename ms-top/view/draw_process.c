@@ -9,9 +9,9 @@
 #include "ms-top/proc/process.h"
 #include "ms-top/cells/words.h"
 
-#define KINDS_FROM 28 /* least rows of a screen for the kinds */
-#define ALL_FROM 16   /* least rows for a line per figure */
-#define FIGURES 16    /* rows before the kinds, at most, not counting higher charts */
+#define KINDS_FROM 28 /* minimum rows of a screen that lists kinds of regions */
+#define ALL_FROM 16   /* minimum rows of a screen with one line per figure */
+#define FIGURES 16    /* maximum rows above the list of kinds, with charts one row high */
 
 /* Draws a figure: its share of resident and swapped memory, its history, its change. If the chart
  * is more than a row high, also the value of its largest bar. */

@@ -80,7 +80,7 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 		}
 	}
 	int col = 0;
-	/* if there is room for only one, the process that grows */
+	/* if there is room for only one of the two, the process is shown */
 	if (s->memory.some >= 0 && (!most || g->cols >= 72))
 		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem some %.1f %%  full %.1f %%    ",
 				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);

@@ -168,7 +168,7 @@ static void draw_rates(struct grid *g, const struct trace *t)
 			  words_size(r->bytes > 0 ? (uint64_t)r->bytes : 0));
 	if (!t->shown->replay.sampled)
 		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temp", r->temporary * 100);
-	/* the parts that fit in 80 columns */
+	/* a narrow screen has shorter labels and gaps */
 	bool wide = g->cols >= 98;
 	const char *gap = wide ? "   " : "  ";
 	col += grid_print(g, 2, col, GRID_BOLD, "%sFree ", gap);
@@ -254,7 +254,7 @@ void draw_trace_history(struct grid *g, int row, int height, int col, int width,
 			most = v[k] > most ? v[k] : most;
 		values[i] = (unsigned)(most / 1024);
 	}
-	/* plus the present value, which is newer than the latest sample */
+	/* includes the present value, which is newer than the latest sample */
 	uint64_t now = site == UINT32_MAX ? t->total.live_bytes : t->sites[site].sum.live_bytes;
 	if (n && now / 1024 > values[n - 1])
 		values[n - 1] = (unsigned)(now / 1024);

@@ -15,11 +15,11 @@
 #include "libcommon/names/shorten.h"
 
 #define LEAST 8        /* least columns of a name */
-#define OTHER_LEAST 16 /* least columns of a second name, which is cut */
+#define OTHER_LEAST 16 /* least columns of a called or calling function's name */
 #define STACK_MAX 256u /* frames of a stack that are examined */
 #define DEEP 32u       /* most frames between the named frame and a distinguishing one */
 #define MORE_MOST 3    /* distinguishing frames of a row, at most */
-#define NAME_FEW 12    /* columns of a name with several of them */
+#define NAME_FEW 12    /* least columns of a name beside several distinguishing frames */
 #define PARTED 30u     /* rows with one name and place that are distinguished, at most */
 
 struct row {
@@ -28,7 +28,7 @@ struct row {
 	const char *more[MORE_MOST]; /* distinguish the row from others, each "< tick" or ">
 					append" */
 	int more_n;
-	bool told;       /* the first of them is part of the usual text of a row */
+	bool told;       /* the usual text of a row includes more[0] */
 	const char *key; /* text of the row, for comparison */
 	uint32_t node;
 	size_t number;
@@ -80,7 +80,7 @@ static const char *place_of(const struct trace_frame *f)
 	return ms_arena_strdup(&scratch, trace_frame_place(f, text, sizeof text));
 }
 
-/* Holds the columns of the parts of a row. The place is complete if that leaves some for the
+/* Holds the columns of the parts of a row. The place is not cut if enough columns remain for the
  * name. */
 struct parts {
 	int name, place, more; /* 0 = the row has no such part */
@@ -242,7 +242,7 @@ static bool add_difference(struct names *x, struct row *v, const struct stack *s
 	struct difference d = most_different(of, count);
 	if (count < 2 || (!d.step && v[first].more_n))
 		return false;
-	bool next = d.step == 1 && !d.place; /* part of the usual text, if it fits */
+	bool next = d.step == 1 && !d.place; /* a row's usual text shows this frame, if it fits */
 	for (size_t i = 0; i < count; i++) {
 		struct row *r = &v[rows[i]];
 		const char *more = of[i]->at < of[i]->n ? said(x, of[i], d) : NULL;
@@ -344,7 +344,7 @@ static size_t same_until(struct draw_name *const *order, size_t n, size_t i)
 	return end;
 }
 
-/* Shows of different names the part in which they differ. */
+/* Shortens different names so that the parts in which they differ are visible. */
 static void part_names(const struct trace *t, struct draw_name **v, size_t n)
 {
 	const char **names = ms_arena_alloc(&scratch, n * sizeof *names);
@@ -358,7 +358,8 @@ static void part_names(const struct trace *t, struct draw_name **v, size_t n)
 		v[i]->name = names[i];
 }
 
-/* Shows for functions of one name the whole path of their file, or their module. */
+/* Shows the whole file paths of functions that have the same name, or if the paths are equal, the
+ * modules. */
 static void part_places(const struct trace *t, struct draw_name **v, size_t n)
 {
 	bool paths = false;
@@ -393,8 +394,8 @@ void draw_names(const struct trace *t, struct draw_name *v, size_t n)
 
 /* ---- rows of sites ---- */
 
-/* Puts "  map::operator[] < tick": the function that the user's function called, unless that is the
- * allocator, and its caller. */
+/* Puts "  map::operator[] < tick": the function that the user's function called, omitted if it is
+ * the allocator, and the caller of the user's function. */
 static void put_others(struct grid *g, int row, int col, struct names *x, const struct row *r)
 {
 	const struct trace_site_name *n = &r->name;
@@ -427,7 +428,7 @@ static void put_row(struct grid *g, int row, int col, struct names *x, const str
 	}
 	int left = g->cols - col;
 	for (int i = 0; i < r->more_n; i++) {
-		/* columns that a short one leaves are for the next ones */
+		/* columns that a short text does not need are for the next texts */
 		int room = left / (r->more_n - i) - 1, whole = (int)ms_utf8_columns(r->more[i]);
 		int sign = *r->more[i] == '+' ? 0 : r->more_n > 1 && whole > room ? 1 : 2;
 		const char *text = r->more[i] + (*r->more[i] == '+' ? 0 : strcspn(r->more[i], " "));
@@ -435,7 +436,7 @@ static void put_row(struct grid *g, int row, int col, struct names *x, const str
 		room -= sign;
 		if (room < 1)
 			break;
-		if ((int)ms_utf8_columns(text) > room) /* if cut, the place is kept, not the name */
+		if ((int)ms_utf8_columns(text) > room) /* cuts the name, not the place */
 			text = ms_name_fit(&scratch, text, (size_t)room, false);
 		grid_print(g, row, col + 1, GRID_DIM, "%.*s", sign, r->more[i]);
 		int used = 1 + sign + grid_put(g, row, col + 1 + sign, room, GRID_DIM, text);

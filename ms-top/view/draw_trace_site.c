@@ -10,7 +10,7 @@
 #include "ms-top/cells/words.h"
 #include "format/trace.h"
 
-#define GLIMPSE_FRAMES 4 /* frames, and bars, of a preview on up to GLIMPSE_MORE rows */
+#define GLIMPSE_FRAMES 4 /* frames of a preview on GLIMPSE_MORE rows or fewer, and its bars */
 #define GLIMPSE_MORE 40
 #define THREAD_LABEL 15
 #define HISTORY_MORE 9 /* additional rows for the history if they are free */
@@ -84,7 +84,7 @@ static void draw_bar(struct box *b, const char *label, int label_width, uint64_t
 
 static void title(struct box *b, const char *text)
 {
-	/* only if a row fits below */
+	/* a title needs a row below it */
 	if (b->row + 1 < b->end)
 		grid_put(b->g, b->row++, b->col, b->width, GRID_BOLD, text);
 }
@@ -107,7 +107,7 @@ static int rank(const uint64_t *parts, unsigned n, unsigned at)
 	return before;
 }
 
-/* Adds up all sizes; the sums also apply to all threads. */
+/* Adds up the figures of all sizes, which are also the totals of all threads. */
 static void total_of(const struct site_detail *d, uint64_t *live, uint64_t *calls)
 {
 	*live = *calls = 0;
@@ -302,7 +302,7 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 					   : 0),
 		words_print(", %llu realloc", (unsigned long long)detail->reallocations),
 		words_print(", %llu failed", (unsigned long long)detail->failed)};
-	/* the others are unknown for samples */
+	/* in a sampled recording, only the first figure is known */
 	int known = t->shown->replay.sampled ? 1 : 4;
 	for (int i = 0; i < known && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
 		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);

@@ -26,8 +26,8 @@ static int branch_column(const struct grid *g, const struct trace_tree *tree, si
 	return 27 + tree->depth[row] % wrap;
 }
 
-/* Returns the names of `n` branches from `top` on. A branch for several lines has only the file as
- * its place. */
+/* Returns the names of `n` branches from row `top` on. If the frames of a branch are on several
+ * lines, its place is only the file. */
 static struct draw_name *name_branches(const struct grid *g, const struct trace *t, size_t top,
 				       size_t n)
 {
@@ -176,7 +176,7 @@ static double most_of(const struct ms_replay *r, const struct chart *c, int col,
 	size_t first = (size_t)(from / span), last = (size_t)(to / span);
 	for (size_t i = first; i <= last && i <= r->span; i++) {
 		double v = (double)r->spans[i].live_max;
-		/* a span at the edge belongs to the next column */
+		/* a span that begins where the column ends belongs to the next column */
 		if (i == last && i > first && to - span * (double)i < span / 1000)
 			continue;
 		most = v > most ? v : most;
@@ -196,7 +196,7 @@ static void draw_axis(const struct chart *c, const struct trace *t, int row)
 	grid_put(c->g, row + 1, c->left, -1, GRID_PLAIN, "0");
 	grid_put_right(c->g, row + 1, c->left, c->width, GRID_PLAIN,
 		       ms_format_duration(when, c->length));
-	/* names of marks, unless they overlap */
+	/* draw the names of marks that do not overlap */
 	int free_from = c->left + 2;
 	for (size_t i = 0; i < rec->marks.n; i++) {
 		const struct ms_row *m = &rec->marks.v[i];
