@@ -103,7 +103,7 @@ static const char *const table_names[] = {"process", "snapshot", "region", "samp
 /* Holds a process given on the command line. */
 struct target {
 	struct ms_proc proc;
-	bool over, told; /* over: it has ended; told: its error was reported */
+	bool over, told; /* over: the process has ended; told: its error was reported */
 };
 
 struct reading {
@@ -332,7 +332,7 @@ static int open_targets(struct reading *r, struct ms_err *err)
 	return open || o->all ? 0 : ms_err_set(err, "none of these processes could be opened");
 }
 
-/* Reports, once per process, why it cannot be read (any more). If the process is the only one and
+/* Reports, once per process, why a process cannot be read (any more). If it is the only process and
  * has ended, the snapshot ends without a message. */
 static int tell_without(struct reading *r, struct target *t, const char *why, bool first,
 			struct ms_err *err)

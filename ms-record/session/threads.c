@@ -16,7 +16,7 @@
 #define FIRST_LOOK_NS UINT64_C(5000000)
 #define LAST_LOOK_NS UINT64_C(1000000000)
 #define LOOKS_NS UINT64_C(1000000) /* maximum ns that one call spends on checks */
-#define LOOKS_SHARE 8u             /* pause after such a call, in multiples of its duration */
+#define LOOKS_SHARE 8u             /* pause after a call, in multiples of the call's duration */
 
 static void read_name(struct session *s, struct thread *t)
 {

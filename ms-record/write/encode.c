@@ -28,7 +28,7 @@
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u
-#define AT_ONCE ((size_t)256) /* events encoded at a time; they take 14 KB */
+#define AT_ONCE ((size_t)256) /* events encoded at a time (14 KB) */
 #define LEVEL_FROM 3          /* lowest zstd level for which set_effort uses LEVEL_MORE */
 #define LEVEL_MORE 6
 

@@ -29,16 +29,17 @@ struct limit {
 	int event;          /* eventfd, written when a trace is rewritten or the limit reached */
 };
 
-/* Begins and ends the accounting of a trace: call them once it is begun and once all of it is
- * written. They do nothing without a limit. */
+/* Begin and end the accounting of a trace: limit_begin is called once the trace is begun, limit_end
+ * once all of it is written. Without a limit they do nothing. */
 void limit_begin(struct output *o);
 void limit_end(struct output *o);
 /* Writes a block of `o`. Returns 0 if written, -1 with `err` set if writing failed. Returns 1 if
  * the trace was rewritten instead, or the limit was reached; the caller has nothing to do. */
 int limit_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		const struct ms_column *columns, size_t n, struct ms_err *err);
-/* Makes the room reserved for the end of `o` available to it, and records how many events were
- * not written. `last_ns`: the end of the recording. Returns 0, or -1 with `err` set. */
+/* Releases the bytes reserved for the end of `o`, so that the end can be written, and records how
+ * many events were not written. `last_ns`: the end of the recording. Returns 0, or -1 with `err`
+ * set. */
 int limit_close(struct output *o, uint64_t last_ns, struct ms_err *err);
 /* Returns how many bytes an optional block may take. */
 uint64_t limit_room(const struct output *o);

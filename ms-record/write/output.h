@@ -46,7 +46,7 @@ struct output {
 	/* for --max-size: limit.c, rewrite.c */
 	struct limit *limit;  /* NULL = no limit */
 	struct kept *kept;    /* --keep: the data for rewriting the trace; NULL = none */
-	struct later *later;  /* --keep=last: the trace that will replace it; NULL = none */
+	struct later *later;  /* --keep=last: the trace that will replace this one; NULL = none */
 	uint64_t reserve;     /* bytes reserved for the end of this trace */
 	uint64_t counted;     /* bytes of this trace in limit->used */
 	struct stats written; /* totals up to the last event written; used if events are missing */
@@ -66,8 +66,8 @@ struct output *output_new(int fd, const char *path);
 void output_place(struct output *o, int folder, const char *name);
 /* Notes device and inode of the open file. */
 void output_identify(struct output *o);
-/* Begins the trace, or one that will replace it, in the file `fd`. Returns NULL with `err` set
- * on failure. */
+/* Begins to write the trace, or its replacement, to the file `fd`. Returns NULL with `err` set on
+ * failure. */
 struct ms_trace_writer *output_begin(const struct output *o, int fd, struct ms_err *err);
 
 /* Add the counts, and the events dropped by --keep, to an end record, in at most 1024 more

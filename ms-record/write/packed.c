@@ -155,7 +155,8 @@ struct removal {
 	uint64_t number;               /* number of the previous block */
 	uint64_t steps, tick, address; /* sums over the blocks removed since the last kept one */
 	bool gap;                      /* blocks were removed since the last kept one */
-	uint8_t bytes[2][256];         /* length of 4 columns, by byte of the head and its value */
+	/* Total length of four columns in bytes, by index and value of a byte of the head. */
+	uint8_t bytes[2][256];
 };
 
 static void fill_lengths(uint8_t bytes[2][256])

@@ -199,7 +199,7 @@ void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_cou
 
 struct target {
 	int fd;
-	const struct output *o;  /* the output whose file it replaces */
+	const struct output *o;  /* output whose file will be replaced */
 	char name[NAME_MAX + 1]; /* temporary name of the new file; "" = none yet */
 	struct ms_trace_writer *trace;
 	uint64_t ns[2];
@@ -298,7 +298,7 @@ static int take_place(struct target *t, struct ms_err *err)
 	const struct output *o = t->o;
 	char self[64];
 	if (!t->name[0]) {
-		uint32_t random = 0; /* no other file should have this name */
+		uint32_t random = 0; /* makes the temporary name unique */
 		if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
 			random = (uint32_t)getpid();
 		snprintf(t->name, sizeof t->name, "%.*s.%08x.new", NAME_MAX - 20, o->name, random);
@@ -374,8 +374,8 @@ out:
 
 struct later {
 	struct target target;
-	uint64_t event, ns; /* number of its first event; time in ns of the event before that one */
-	bool failed;        /* a block of it could not be written */
+	uint64_t event, ns; /* number of the first event; time in ns of the event before that one */
+	bool failed;        /* a block of this trace could not be written */
 };
 
 void later_free(struct later *l)
@@ -404,7 +404,7 @@ void later_checkpoint(struct output *o, uint64_t event)
 					     &why) != 0;
 }
 
-/* Replaces the trace in place by the later one. */
+/* Replaces the file of the trace by the file of its later trace. */
 static int take_over(struct output *o, struct ms_err *why)
 {
 	struct later *l = o->later;

@@ -323,7 +323,7 @@ static void sites_table(struct page *p, struct out *o, const struct diff_rows *r
 	out_char(o, '\n');
 }
 
-/* Writes text for inside <pre>, where only HTML must be escaped, not Markdown. */
+/* Writes text inside <pre>, where HTML must be escaped but Markdown must not. */
 static void put_html(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&", "");

@@ -375,7 +375,7 @@ static void rows(struct page *p, struct out *o, size_t limit)
 		put_next(p, o, &r.v[0]);
 }
 
-/* Writes that the peaks are in different phases of the run, if they are. */
+/* Writes a line if the peaks of the two runs are in different phases. */
 static void moments(struct page *p, struct out *o)
 {
 	const char *when = diff_moments(p->m);

@@ -161,8 +161,8 @@ static void put_ends(struct massif *w)
 	put_tree(w);
 }
 
-/* Writes all moments of the snapshot, and between them at most PLAIN_MAX points of the timeline: of
- * each group of points the highest. */
+/* Writes all moments of the snapshot. Between these, writes the highest point of each of at most
+ * PLAIN_MAX groups of successive points. */
 static void put_moments(struct massif *w)
 {
 	struct export *x = w->x;

@@ -33,7 +33,7 @@ struct pprof {
 	struct export *x;
 	struct gzip gzip;
 	struct out text;                          /* text to be compressed */
-	struct table_of_bytes strings, locations; /* each string, each location: one entry */
+	struct table_of_bytes strings, locations; /* strings and locations, each of them once */
 	struct out message, chain;                /* encoded message; frames of a location */
 	uint32_t *mapping;                        /* by module: number of its mapping, 0 = none */
 	sqlite3_stmt *threads;                    /* current row of site_thread, or NULL */

@@ -35,8 +35,8 @@ void json_memc(struct model *m, struct out *o, bool at);
 void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	       const struct site *only);
 void csv_table(struct model *m, struct out *o, const struct table *t);
-/* Writes one text, quoted if needed, with an apostrophe before what a spreadsheet would take for a
- * formula. Writes nothing for NULL. */
+/* Writes one text, quoted if needed. A text that a spreadsheet would interpret as a formula gets an
+ * apostrophe in front. Writes nothing for NULL. */
 void csv_text(struct model *m, struct out *o, const char *s);
 /* Writes the four columns of a frame: function, file, line, module; empty columns for NULL. */
 void csv_frame(struct model *m, struct out *o, const struct frame *f);

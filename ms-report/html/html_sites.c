@@ -50,8 +50,8 @@ static double score(const struct model *m, const struct site *s, const struct pa
 	return lost > best ? lost : best;
 }
 
-/* Raises the scores of the sites that ms-diff compared, by the size of the change, above all
- * others. */
+/* Raises the scores of the sites that ms-diff compared above all other scores, ordered by the size
+ * of the change. */
 static void score_changes(const struct model *m, struct scored *v)
 {
 	const struct diff *d = m->diff;

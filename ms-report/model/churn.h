@@ -6,6 +6,7 @@
 #include "lists.h"
 
 /* Returns a list with METRIC_CHURN and one row: the function and line with the most blocks that
- * were freed soon, among those whose blocks were freed soon by half or more; the row sums up all
- * its sites. Empty if these blocks are less than a twentieth of all calls, or not known. */
+ * were freed soon, if these are at least half of its blocks. The row sums up all sites of the line.
+ * The list is empty if the blocks are less than a twentieth of all calls, or their number is not
+ * known. */
 struct list churn_list(struct model *m);

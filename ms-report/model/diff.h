@@ -75,7 +75,7 @@ struct diff {
 	struct diff_rows folded; /* made by diff_shown */
 };
 
-/* Reads the comparison into m->diff once the model is loaded; without one, does nothing. Returns 0,
+/* Reads the comparison, if there is one, into m->diff. Call it once the model is loaded. Returns 0,
  * or -1 with `err` set. Call diff_free in both cases, before model_free. */
 int diff_read(struct model *m, struct ms_err *err);
 void diff_free(struct model *m);

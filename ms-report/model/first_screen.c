@@ -187,8 +187,8 @@ static bool has_trend(const struct model *m)
 
 /* ---- the order ---- */
 
-/* Adds the list of the most frequent calls, and the site with the most allocated bytes if that is
- * another one. */
+/* Adds the list of the most frequent calls and, if that is a different site, the site with the most
+ * allocated bytes. */
 static void add_churn(const struct model *m, struct first_screen *f, const struct list *calls,
 		      const struct list *bytes)
 {

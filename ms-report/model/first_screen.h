@@ -5,9 +5,9 @@
 
 #include "lists.h"
 
-/* Lists the groups of the first screen. The metric of a list tells which group it is: METRIC_CHURN
- * (churn.h), or METRIC_ALLOCATIONS if no line churns, is the most frequent calls, and
- * METRIC_ALLOCATED the site with the most allocated bytes. These two lists have only one row. */
+/* Lists the groups of the first screen; the metric of a list identifies its group. METRIC_CHURN
+ * (churn.h), or METRIC_ALLOCATIONS if no line churns: the most frequent calls. METRIC_ALLOCATED:
+ * the site with the most allocated bytes. These two lists have only one row. */
 #define FIRST_GROUPS 8
 struct first_screen {
 	struct list lists[FIRST_GROUPS];

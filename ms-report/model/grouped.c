@@ -22,7 +22,7 @@
 #define DEEPEST 12               /* deepest level of directories */
 static const double ALONE = .97; /* largest part that one directory or module may have */
 
-/* Holds what all sites of a group share. */
+/* Holds the properties that all sites of a group have in common. */
 struct key {
 	const char *text; /* name; NULL = not known */
 	size_t length;

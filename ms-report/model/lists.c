@@ -148,8 +148,8 @@ bool site_is_leak(const struct site *s)
 	return figure_some(s->lost.blocks) && figure_some(held) && held <= s->lost.blocks / STRAYS;
 }
 
-/* Holds the keys that a site is sorted by, because a pair with its estimates is several times as
- * large. */
+/* Holds the sort keys of a site. These are sorted instead of pairs, which with their estimates are
+ * several times as large. */
 struct entry {
 	uint64_t a, b;
 	const struct site *site;
@@ -199,7 +199,7 @@ static struct entry *entries(const struct site *const *sites, size_t count, enum
 	return e;
 }
 
-/* Returns the index of the row that is site `s` or stands for it; l->n = none. */
+/* Returns the index of the row that is site `s` or includes it; l->n = none. */
 static size_t row_of(const struct model *m, const struct list *l, const struct site *s)
 {
 	size_t at = 0;

@@ -57,7 +57,7 @@ struct row_sites row_sites(const struct model *m, const struct site *s, enum met
 struct pair total_pair(const struct model *m, enum metric metric);
 struct pair hidden_pair(const struct model *m, enum metric metric);
 
-/* Tells whether a row is site `s` or stands for it. */
+/* Tells whether a row is site `s` or includes it. */
 bool site_stands_for(const struct model *m, const struct site *row, const struct site *s);
 /* Tells whether nearly all of a site's blocks are unreachable, so that probably a stale pointer
  * keeps the few others reachable. */
@@ -110,7 +110,7 @@ struct list {
 /* Makes a list of at most `limit` sites. `other` is what belongs to no site: 0 unless the snapshot
  * does not add up. Lives in the model's arena. */
 struct list list_sites(struct model *m, enum metric metric, size_t limit);
-/* Makes a list of at most `limit` rows from `n` rows, in any order, that together stand for all
+/* Makes a list of at most `limit` rows from `n` rows, in any order, that together include all
  * sites. */
 struct list list_of_rows(struct model *m, const struct site *const *sites, size_t n,
 			 enum metric metric, size_t limit);

@@ -18,8 +18,8 @@ struct run_process {
 	const char *exe;  /* executable of the image with the highest peak; NULL = not known */
 	uint64_t pid, peak_bytes, unfreed_bytes, events_lost, unreachable_bytes;
 	uint64_t image; /* number of its first image in the run */
-	bool sampled;   /* its figures are estimates */
-	bool first;     /* its trace is FILE */
+	bool sampled;   /* the process's figures are estimates */
+	bool first;     /* the process's trace is FILE */
 	bool goes_on;   /* continues by exec in a later image */
 };
 

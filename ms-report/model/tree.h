@@ -15,7 +15,7 @@ struct branch {
 	uint32_t process;  /* if frame is NONE: index of a process, or NONE */
 	const char *entry; /* if frame is NONE: the allocator function that was called, or NULL */
 	bool several;      /* frames of several lines share this branch */
-	bool repeated;     /* recursive calls to it were left out */
+	bool repeated;     /* recursive calls of this function were left out */
 	struct pair sum;   /* over all sites at or below this branch */
 	struct pair self;  /* over the sites whose stack ends at this branch */
 };
@@ -28,7 +28,7 @@ struct tree {
 	struct pair total, hidden, other; /* total = v[0].sum + hidden + other */
 };
 
-/* Lists what a tree for people leaves out. */
+/* Lists the frames that a tree for people leaves out. */
 enum tree_fold {
 	TREE_WHOLE,  /* nothing */
 	TREE_ROUNDS, /* all rounds of a recursion but the first, also of functions that call each
@@ -36,7 +36,7 @@ enum tree_fold {
 	TREE_OWN,    /* also the runtime's frames, except those that user code calls */
 };
 
-/* Makes a tree in the model's arena. `entry`: its innermost level is the allocator function that
+/* Makes a tree in the model's arena. `entry`: the innermost level is the allocator function that
  * was called. */
 struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold,
 		      bool entry);

@@ -32,7 +32,7 @@ void text_words(struct page *p, struct out *o, const char *label, const struct w
 void text_words_in(struct page *p, struct out *o, const struct words *w, const char *gap,
 		   size_t indent);
 /* Writes a command to type, from column `indent` on; none of its words may exceed
- * text_command_room. The rest goes on further lines, as a shell accepts it. */
+ * text_command_room. A long command continues on further lines in a form that a shell accepts. */
 void text_command(struct page *p, struct out *o, const char *const *words, size_t n, size_t indent);
 size_t text_command_room(const struct page *p, size_t indent);
 /* Write `s` padded to `width` columns with blanks behind it (or before it). */
@@ -53,8 +53,8 @@ void text_first(struct page *p, struct out *o, size_t limit);
  * whether the heap grows; this comes first if the process was observed while it ran. */
 void text_who(struct page *p, struct out *o);
 void text_verdict(struct page *p, struct out *o);
-/* Writes the rows of a list, then "N more sites", hidden and other. `callers`: with each function's
- * caller on its own line. */
+/* Writes the rows of a list, then the rows "N more sites", hidden and other. `callers`: with each
+ * function's caller on its own line. */
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
 /* Writes a list with a title and the total: the views --leaks, --peak, --allocated. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);

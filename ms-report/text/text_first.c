@@ -222,7 +222,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	text_words(p, o, churn ? "CHURN" : calls ? "BUSIEST" : "MOST", &w, ", ");
 }
 
-/* Writes the suggested commands. What a command shows is in a column behind it if it fits. */
+/* Writes the suggested commands, each followed by a description in a second column if it fits. */
 static void next(struct page *p, struct out *o, const struct first_screen *f)
 {
 	struct next v[NEXT_MAX];

@@ -187,7 +187,7 @@ static void write_words(struct page *p, struct out *o, const struct tree *t, con
 	out_printf(o, "%s\n", words);
 }
 
-/* Holds what is written after the shown children of a branch. */
+/* Holds the figures of the rows that follow the shown children of a branch. */
 struct rest {
 	size_t hidden;
 	struct pair sum; /* sum over the children not shown */
@@ -234,8 +234,8 @@ static bool has_hidden_children(const struct branch *b, const bool *shown)
 	return b->first_child != NONE && !shown[b->first_child];
 }
 
-/* Tells whether a branch is its parent's only one. It is not indented, since stacks are deep and
- * lines short. */
+/* Tells whether a branch is the only child of its parent. Such a branch is not indented, since
+ * stacks are deep and lines short. */
 static bool is_only(const struct tree *t, const struct branch *b)
 {
 	const struct branch *parent = &t->v[b->parent];

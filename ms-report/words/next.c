@@ -84,7 +84,8 @@ static bool is_typed(struct page *p, size_t room, const char **v, size_t n)
 	return true;
 }
 
-/* Adds what to record: the process if it was attached to and still runs, else its command. */
+/* Adds the target to a recording command: the process if it was attached to and still runs, else
+ * its command line. */
 static void add_target(struct page *p, size_t room, struct next *c)
 {
 	struct model *m = p->m;

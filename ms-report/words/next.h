@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Holds a command, one shell word per element, and what it shows. */
+/* Holds a command, one shell word per element, and a description of it. */
 struct next {
 	const char **words;
 	size_t n;

@@ -124,7 +124,8 @@ static uint64_t arena_gain(const struct facts *f)
 	return gain < f->arena_free ? gain : f->arena_free;
 }
 
-/* Fills in advice that is worth it, the largest gain first; returns how many. */
+/* Fills `out` with the advice that would free enough memory, the largest gain first; returns the
+ * number of entries. */
 static size_t advise(struct model *m, const struct facts *f, struct advice out[ADVICE_MOST])
 {
 	size_t n = 0, to = 0;
@@ -183,8 +184,8 @@ static struct table advice_table(struct model *m, const struct facts *f)
 
 /* ---- the answer ---- */
 
-/* Returns where most of `all` bytes of files are: "most of it /x"; files that were summed up have
- * no name. */
+/* Returns the file that holds most of `all` bytes of files: "most of it /x"; files that were summed
+ * up have no name. */
 static const char *largest_file(struct model *m, uint64_t all)
 {
 	const char *said = "--resident lists them";
@@ -199,7 +200,7 @@ static const char *largest_file(struct model *m, uint64_t all)
 	return said;
 }
 
-/* Returns what to do about the largest part. */
+/* Returns a recommendation for the largest part. */
 static const char *what_to_do(struct model *m, const struct facts *f, enum part largest)
 {
 	struct advice all[ADVICE_MOST];

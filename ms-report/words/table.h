@@ -31,7 +31,7 @@ struct column {
 	 * `all`: its total in struct model, for table_finish. 0 = set in another way, or not
 	 * known. */
 	size_t of, all;
-	const char *sql; /* expression for table_query; NULL = `name`, or SQL's NULL without one */
+	const char *sql; /* SQL expression; NULL = the column `name`, or NULL without a name */
 };
 #define COLUMN_OF(type, member) .of = offsetof(struct type, member) + 1
 #define COLUMN_ALL(member) .all = offsetof(struct model, member) + 1

@@ -88,7 +88,7 @@ const char *words_rss_peak_time(struct model *m);
 
 /* ---- unrecorded_words.c ---- */
 
-/* Adds what processes had allocated before their recording began. */
+/* Adds the memory that processes had allocated before their recording began. */
 void unrecorded_before(struct model *m, struct words *w);
 /* Adds late starts, pauses, dropped events, and blocks inherited by fork. */
 void unrecorded_words(struct model *m, struct words *w);

@@ -98,7 +98,8 @@ const struct subject *app_subject(const struct app *a);
 unsigned app_where(const struct app *a);
 struct list *app_list(struct app *a);
 struct pattern *app_filter(struct app *a);
-/* Answers requests. Returns in how many ms to call it again; -1 = when the next request comes. */
+/* Answers requests. Returns the ms after which to call it again; -1 = when the next request
+ * comes. */
 int app_answer(struct app *a);
 /* Works between updates. 1: there is more; 0, or -1 with `err` set. */
 int app_work(struct app *a, struct ms_err *err);

@@ -85,7 +85,7 @@ void grid_click(struct grid *g, int row, int col, int width, unsigned meaning);
 /* Returns the meaning of a click there; 0 = none. */
 unsigned grid_clicked(const struct grid *g, int row, int col);
 
-/* Returns the columns of a text, as grid_put would put it. */
+/* Returns the width of a text in columns, as drawn by grid_put. */
 int grid_width(const struct grid *g, const char *text);
 /* Returns the bytes of `text` that fit in `width` columns. */
 size_t grid_fit(const struct grid *g, const char *text, int width);

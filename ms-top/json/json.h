@@ -14,7 +14,7 @@ struct rows;
 struct system;
 struct trace;
 
-/* Holds a line with its newline. Zero at first; its memory is reused by the next frame. */
+/* Holds a line with its newline. Initialize it to zero; the next frame reuses its memory. */
 struct json_line {
 	char *v;
 	size_t n, cap;

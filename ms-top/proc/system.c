@@ -452,7 +452,8 @@ const char *system_verdict(struct system *s, struct system_process *p)
 		return "ended";
 	if (p->kernel)
 		return "kernel";
-	/* a trend is computed from the whole series, so only after it grew by a hundredth */
+	/* a trend uses the whole series, so it is recomputed only when the series has grown by a
+	 * hundredth */
 	if (!p->trend_ns || s->now_ns - p->trend_ns > (s->now_ns - p->history.first_ns) / 100) {
 		p->trend = history_trend(&p->history, false);
 		p->trend_ns = s->now_ns;

@@ -29,11 +29,11 @@ struct system_process {
 	uid_t uid;
 	char state; /* R S D Z T I */
 	bool kernel, ended, seen;
-	bool group;                            /* it stands for a group of `pid` processes */
+	bool group;                            /* the row is a group of `pid` processes */
 	bool open;                             /* the group's members are rows, too */
 	struct system_process *members, *next; /* list of members, as of the last rows_make */
-	bool recorded; /* a recorder shares memory with it; read with the costly files */
-	int stat;      /* open descriptor of its stat; -1 = none */
+	bool recorded; /* a recorder shares memory with the process; read with the costly files */
+	int stat;      /* open descriptor of the process's stat; -1 = none */
 	uint32_t threads;
 	uint32_t matched_by; /* serial of the filter for which `matches` is valid; 0 = none */
 	bool matches;

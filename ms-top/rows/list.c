@@ -17,7 +17,7 @@ static void select_at(struct list *l, size_t at)
 
 static bool find(struct list *l, uint64_t id)
 {
-	/* usually at its previous index */
+	/* the row is usually at its previous index */
 	if (l->at < l->n && l->ids[l->at] == id)
 		return true;
 	for (size_t i = 0; i < l->n; i++)

@@ -263,7 +263,7 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 	}
 }
 
-/* Inserts the members of open groups as rows behind their group. */
+/* Inserts the members of open groups as rows after their group. */
 static void open_groups(struct rows *r)
 {
 	size_t done = 0;

@@ -145,7 +145,7 @@ static bool is_for(const struct ask *q, const struct child *c)
 	return !q->wants_base && q->kind == c->kind;
 }
 
-/* Stores why the child failed: its own message, else its status. */
+/* Stores the reason why the child failed: its own message, else its status. */
 static void why_failed(const struct child *c, int status, char *text, size_t room)
 {
 	ssize_t n = pread(c->errors, text, room - 1, 0);
@@ -156,7 +156,7 @@ static void why_failed(const struct child *c, int status, char *text, size_t roo
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Passes the result of the ended child to all requests that it is for. */
+/* Passes the result of the ended child to all requests that wait for it. */
 static void take_answer(struct serve *s, int status)
 {
 	struct asking *a = &s->asking;

@@ -29,7 +29,7 @@ static int bad(const char *text, struct ms_err *err)
 
 /* ---- Unix sockets ---- */
 
-/* Tells whether it is a socket of ours without a listener, left by an ms-top that was killed. */
+/* Tells whether the address is a socket without a listener, left by an ms-top that was killed. */
 static bool is_left_over(const struct sockaddr_un *at)
 {
 	struct stat st;

@@ -28,7 +28,7 @@
 #define TAKE_NS UINT64_C(60000000000) /* time for reading the answer */
 #define SECONDS_MOST 3600u
 #define WORK_NS UINT64_C(20000000)
-#define WAITS_MS 10 /* interval while a request waits for its answer */
+#define WAITS_MS 10 /* polling interval while a request waits for its answer */
 
 /* ---- connections ---- */
 
@@ -177,7 +177,7 @@ static enum MHD_Result answer_report(struct request *q, enum answer_kind kind, u
 	return answer(q, MHD_HTTP_OK, types[kind], r);
 }
 
-/* Parses an unsigned number; *given: there is one. False = invalid, or above `most`. */
+/* Parses an unsigned number; *given: whether there is one. False = invalid, or above `most`. */
 static bool number(const char *text, unsigned most, unsigned *v, bool *given)
 {
 	*v = 0;

@@ -38,6 +38,6 @@ void serve_close(struct serve *s);
 const char *serve_where(const struct serve *s);
 /* Returns a descriptor that is readable when there is something to do. */
 int serve_fd(const struct serve *s);
-/* Answers requests about the trace as read so far, for about 20 ms. Returns in how many ms to call
- * it again, even if serve_fd is not readable; -1 = when it is readable. */
+/* Answers requests about the trace as read so far, for about 20 ms. Returns the ms after which to
+ * call it again, even if serve_fd is not readable; -1 = when it is readable. */
 int serve_work(struct serve *s, struct trace *t);

@@ -27,8 +27,8 @@ enum answer_kind {
 
 struct listening {
 	int fd;          /* -1 = none */
-	bool local;      /* no other machine can reach it */
-	char path[108];  /* path of a Unix socket; "" = not one */
+	bool local;      /* reachable only from this machine */
+	char path[108];  /* path of a Unix socket; "" = no Unix socket */
 	char where[160]; /* result of serve_where */
 	uint64_t dev, ino;
 };
@@ -80,7 +80,7 @@ struct ask {
 	bool wants_base; /* the report covers only changes from the request until due_ns */
 	int base;        /* snapshot at the request; -1 = not made yet */
 	int fd;          /* the finished answer; -1 = none */
-	char error[512]; /* why it failed */
+	char error[512]; /* why the request failed */
 	struct request *of;
 	struct ask *next; /* next waiting request */
 };

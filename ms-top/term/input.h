@@ -10,7 +10,7 @@ enum input_state {
 	INPUT_PLAIN,
 	INPUT_ESCAPE,  /* after Esc: a key, or the beginning of a sequence */
 	INPUT_ESCAPES, /* after two Escs */
-	INPUT_LETTER,  /* ended by one character: SS3 (which may have numbers, too), or ESC [ [ */
+	INPUT_LETTER,  /* after SS3 (may have numbers, too) or ESC [ [, up to one character */
 	INPUT_NUMBERS, /* CSI, up to its final character */
 	INPUT_MOUSE,   /* three bytes after CSI M */
 	INPUT_REST,    /* rest of a multi-byte character with Alt */

@@ -82,7 +82,7 @@ static int said = -1, real_error = -1;
 
 static void keep_said(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* exits right after its report, without showing what was stored */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer exits after its report, which would be lost */
 	if (!isatty(STDERR_FILENO))
 		return;
 	said = memfd_create("ms-top-said", MFD_CLOEXEC);

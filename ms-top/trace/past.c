@@ -36,7 +36,7 @@ struct past {
 	bool stop, asked;
 	uint64_t asking; /* number of the latest request */
 	struct question question;
-	struct past_state *found; /* its result */
+	struct past_state *found; /* result of the latest request */
 };
 
 static void free_state(struct past_state *s)

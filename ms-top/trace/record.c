@@ -21,8 +21,8 @@
 #define PATIENCE_MS 5000
 
 struct recorder {
-	pid_t child; /* 0 = it has ended */
-	int said;    /* pipe from its standard error */
+	pid_t child; /* 0 = the recorder has ended */
+	int said;    /* pipe from the recorder's standard error */
 	int status;
 	bool told;
 	ino_t before; /* inode of an older file with that name */

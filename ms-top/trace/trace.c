@@ -312,8 +312,8 @@ static void set_rate(struct trace_sum *s, double seconds, bool all, bool move)
 		s->before = s->allocations;
 }
 
-/* Updates rates over the time since the latest frame that is old enough; for a finished trace, over
- * all of it. */
+/* Updates rates over the time since the latest frame that is old enough, or for a finished trace,
+ * over the whole recording. */
 static void rate_up(struct trace *t)
 {
 	const struct trace_total *now = &t->total, none = {0};

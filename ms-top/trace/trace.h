@@ -95,7 +95,7 @@ struct trace_rates {
 /* Holds all details of a site; see trace_site.c. */
 struct site_detail {
 	uint32_t node;
-	uint64_t of_look; /* number of the update it shows, 0 = none */
+	uint64_t of_look; /* number of the update that filled it in; 0 = none */
 	uint64_t size_blocks[MS_SIZE_CLASSES], size_bytes[MS_SIZE_CLASSES]; /* live */
 	uint64_t size_calls[MS_SIZE_CLASSES];
 	uint64_t age_blocks[MS_AGES]; /* live blocks by age; 0 = not known */
@@ -104,26 +104,26 @@ struct site_detail {
 		uint32_t thread;
 		uint64_t live_bytes, allocations;
 	} threads[8];        /* the largest ones, sorted */
-	size_t thread_count; /* number of all its threads */
+	size_t thread_count; /* number of all threads of the site */
 	uint64_t reallocations, failed;
 	uint64_t ages_ns, next_ages_ns; /* time ages were determined, and time they may be again */
 };
 
 /* Describes a branch of the tree of callers; see trace_tree.c. */
 struct trace_branch {
-	uint64_t id;            /* hash of its functions, outermost first: a stable id */
-	uint64_t bytes, blocks; /* including all its callees */
+	uint64_t id;            /* hash of the branch's functions, outermost first: a stable id */
+	uint64_t bytes, blocks; /* sums over the branch and all its callees */
 	uint64_t most;          /* bytes of the largest site that ends here */
 	uint32_t site;          /* innermost node of that site; 0 = none ends here */
 	uint32_t sites;         /* number of live sites that end here */
 	uint32_t parent;        /* index of the parent, which is lower; 0 = the root */
 	uint32_t first, next;   /* first live child, next live sibling; 0 = none */
-	uint32_t frame;         /* one of its frames */
+	uint32_t frame;         /* one of the branch's frames */
 	uint32_t node;          /* first node with that frame */
 	uint16_t part;          /* index of the logical (inlined) frame, 0 = the innermost */
 	uint8_t open;           /* 0 = not decided yet, 1 = closed, 2 = open */
-	bool chosen;            /* the user has opened or closed it */
-	bool several;           /* its frames are on several lines */
+	bool chosen;            /* the user has opened or closed the branch */
+	bool several;           /* the branch has frames on several lines */
 };
 struct trace_tree {
 	MS_ARRAY(struct trace_branch) b;
@@ -221,8 +221,8 @@ int trace_work(struct trace *t, struct ms_err *err);
 /* Reads the file that now has the name, from its start. 0, or -1 with `err` set and nothing
  * changed. */
 int trace_again(struct trace *t, struct ms_err *err);
-/* Waits for requested names. True = some came since *seen, so that the caller must redo its
- * requests, which may add more. */
+/* Waits for requested names. True = names arrived since *seen; the caller must repeat its requests,
+ * which may request further names. */
 bool trace_names_came(struct trace *t, uint64_t *seen);
 /* Computes the figures of a frame from the events read so far. */
 void trace_look(struct trace *t);
@@ -302,7 +302,7 @@ void trace_each_frame(const struct trace *t, uint32_t node,
 struct trace_site_name {
 	struct trace_frame user;
 	struct trace_frame called; /* next inner frame */
-	struct trace_frame caller; /* its caller, if that is user code, too */
+	struct trace_frame caller; /* caller of `user`, if that is user code, too */
 	bool has_called, has_caller;
 };
 struct trace_site_name trace_site_name(const struct trace *t, uint32_t node);
@@ -338,7 +338,7 @@ void trace_each_stack_row(const struct trace *t, uint32_t node,
 
 /* Holds the model at a moment, and the allocations of each site one window earlier. */
 struct past_state {
-	struct ms_recording *rec; /* NULL = it could not be read */
+	struct ms_recording *rec; /* NULL = the moment could not be read */
 	uint64_t ns;
 	bool partial; /* read from a checkpoint on: only live figures are known */
 	uint64_t window_ns;
@@ -390,6 +390,6 @@ bool save_begin(struct save *s, const char *trace, const char *point);
 bool save_ended(struct save *s, char *text, size_t room);
 /* Tells whether a snapshot is being written. */
 bool save_works(const struct save *s);
-/* Writes a snapshot of the events read so far to `fd`. This consumes the model, so it is for a
+/* Writes a snapshot of the events read so far to `fd`. It consumes the model, so call it in a
  * forked child, created while save_works is false. 0, or -1 with `err` set. */
 int save_model(struct trace *t, const struct ms_wrappers *wrappers, int fd, struct ms_err *err);

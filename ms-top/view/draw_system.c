@@ -19,10 +19,10 @@
 
 #define HEADER 3
 #define DETAIL 5
-#define DETAIL_FROM 22 /* least rows of a screen for the detail */
+#define DETAIL_FROM 22 /* minimum rows of a screen with the detail of a row */
 #define HEADER_FROM 14
 #define HISTORY_MORE 9   /* additional rows for the history if they are free */
-#define COMMAND_LEAST 19 /* least columns of the command */
+#define COMMAND_LEAST 19 /* minimum columns of the command */
 
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};

@@ -21,7 +21,7 @@
 
 #define HEADER 3
 #define HEADER_FROM 12
-#define SURE_FROM 110 /* least columns for the confidence in a forecast */
+#define SURE_FROM 110 /* minimum columns for the confidence of a forecast */
 #define GLIMPSE_FROM 26
 #define NAME_LEAST 34 /* least columns of a site's name, place and distinguishing part */
 

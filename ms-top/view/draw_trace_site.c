@@ -10,7 +10,8 @@
 #include "ms-top/cells/words.h"
 #include "format/trace.h"
 
-#define GLIMPSE_FRAMES 4 /* frames of a preview on GLIMPSE_MORE rows or fewer, and its bars */
+/* Number of bars in a preview, and of frames on a screen with up to GLIMPSE_MORE rows. */
+#define GLIMPSE_FRAMES 4
 #define GLIMPSE_MORE 40
 #define THREAD_LABEL 15
 #define HISTORY_MORE 9 /* additional rows for the history if they are free */
