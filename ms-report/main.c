@@ -411,7 +411,7 @@ static bool for_people(const struct options *opt)
 static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const struct options *opt,
 			  struct ms_build_result *res, struct ms_err *err)
 {
-	static char when[40]; /* stays valid after return, as the model uses it as a label */
+	static char when[40]; /* static, as the model keeps it as a label */
 	uint64_t ns = m->totals.mapped_peak_time_ns, tenths = ns / 100000 + 1; /* tenths of a ms */
 	bool mapped = for_people(opt) && ns != UNKNOWN &&
 		      figure_some(m->totals.mapped_peak_bytes) && words_elsewhere(m);

@@ -62,7 +62,7 @@ struct batch *batch_new(void);
 void batch_free(struct batch *b);
 /* Empties a batch and keeps its memory. */
 void batch_reset(struct batch *b);
-/* Tells whether a batch has nothing to be written. */
+/* Tells whether a batch contains nothing to write. */
 bool batch_empty(const struct batch *b);
 
 /* Begins a record in `w` and makes room for `bytes` bytes of fields; count 16 bytes per numeric

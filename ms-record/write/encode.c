@@ -189,7 +189,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	later_turn(o, b->first_ns);
 	if (!c->live) {
 		c->live = live_list_new(o->addresses);
-		c->bytes_per_1000 = 500; /* first guess */
+		c->bytes_per_1000 = 500; /* estimate before the first checkpoint */
 	}
 	if (o->full || !checkpoint_due(o))
 		return 0;

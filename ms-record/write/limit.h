@@ -18,7 +18,7 @@ struct ms_record_writer;
 struct output;
 
 struct limit {
-	uint64_t max;       /* bytes */
+	uint64_t max;       /* limit in bytes */
 	bool keep;          /* --keep=live or --keep=last */
 	uint64_t keep_ns;   /* span of --keep=last; 0 = --keep=live */
 	uint64_t used;      /* atomic: bytes of all traces */

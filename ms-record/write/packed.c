@@ -179,7 +179,7 @@ static void leave_out(struct removal *r, const uint8_t *at)
 	r->to->bytes -= v[SIZE];
 }
 
-/* Keeps a block that follows removed ones. */
+/* Keeps a block that follows removed blocks. Its differences then refer to the last kept block. */
 static void close_gap(struct removal *r, const uint8_t *at)
 {
 	uint64_t v[COLUMNS];

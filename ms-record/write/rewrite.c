@@ -316,7 +316,7 @@ static int take_place(struct target *t, struct ms_err *err)
 }
 
 /* Makes the new file the output's trace. It lacks the events before number `event`; `ns` is the
- * time of the last of these. */
+ * time of the last missing event. */
 static void adopt(struct output *o, struct target *t, uint64_t event, uint64_t ns)
 {
 	struct checkpoints *c = &o->checkpoints;

@@ -51,8 +51,8 @@ bool writer_reached(struct writer *w, uint64_t ticket);
 uint64_t writer_progress(struct writer *w, bool *waits);
 /* Returns an empty batch, reused or new. */
 struct batch *writer_batch(struct writer *w);
-/* Ends the thread once the queue is written, and waits for that. Returns false if `give_up`,
- * called every 50 ms, returned true; then the thread still runs. */
+/* Ends the thread once the queue is written, and waits until the thread has ended. Returns false if
+ * `give_up`, called every 50 ms, returned true; then the thread still runs. */
 bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg);
 
 /* Frees an output with all data kept for its rewriting. */

@@ -19,8 +19,8 @@ static const struct diff_sum *sum_of(const struct diff *d, const struct budget *
 	return b->kind == BUDGET_RENAMED ? &d->renamed : &d->kinds[b->kind];
 }
 
-/* Adds up the old figures and the changes of the sites that match. Not known if filters hid sites
- * that could match. */
+/* Adds up the old figures and the changes of the sites that match. The sums are unknown if filters
+ * hid sites that could match. */
 static struct diff_total sum_sites(const struct budget *b, struct model *m)
 {
 	enum diff_figure f = b->of;
@@ -88,7 +88,7 @@ enum budget_result diff_budget_check(const struct budget *b, struct model *m)
 
 /* ---- the site that changed most ---- */
 
-/* Returns the figure of sites that contributes most to a total. */
+/* Returns the figure of a site that is part of a total, such as DIFF_PEAK of "peak_bytes". */
 static int figure_of_total(const char *total)
 {
 	static const struct {
@@ -104,8 +104,8 @@ static int figure_of_total(const char *total)
 	return DIFF_LIVE;
 }
 
-/* Ranks a row as the cause of a change: 2 if that figure changed by more than noise, 1 if the row
- * is significant for another reason, else 0. */
+/* Ranks a row as the cause of a change: 2 if `figure` changed by more than noise, 1 if the row is
+ * significant for another reason, else 0. */
 static int trust(const struct diff_row *x, int figure)
 {
 	return x->changed & 1U << figure ? 2 : x->significant;

@@ -167,7 +167,7 @@ static void tool(struct ms_json *j)
 	ms_json_format(j, "]}}");
 }
 
-/* Writes the program that ran. */
+/* Writes the start time and the exit code of the program that ran. */
 static void invocation(struct page *p, struct ms_json *j)
 {
 	const struct process *first = &p->m->processes.v[0];

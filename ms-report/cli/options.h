@@ -52,7 +52,7 @@ struct options {
 	struct budgets budgets;
 	struct ms_wrappers wrappers;
 	struct ms_arena arena;     /* owns texts read from files */
-	const char *const *inputs; /* none: standard input */
+	const char *const *inputs; /* empty = standard input */
 	size_t input_count;
 	size_t limit;         /* maximum rows of a list; LIMIT_DEFAULT = the default of each
 				 view; SIZE_MAX = all */

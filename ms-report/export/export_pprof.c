@@ -273,8 +273,8 @@ static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, con
 
 /* ---- threads ---- */
 
-/* Starts the query for the allocations of each site by thread, in the order of sites. The figures
- * are of the end only, without intervals. */
+/* Starts the query for the allocations of each site by thread, in the order of sites. It has
+ * figures of the end only, without intervals. */
 static void ask_threads(struct pprof *p)
 {
 	if (!p->x->m->est && !p->x->m->diff)

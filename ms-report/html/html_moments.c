@@ -38,7 +38,7 @@ static size_t choose(const struct model *m, uint32_t *v)
 	return kept < MOMENTS ? kept : MOMENTS;
 }
 
-/* Reads the live bytes of each site of the page at that snapshot. */
+/* Reads the live bytes of each site of the page at `snapshot`. */
 static void read_live(const struct model *m, const struct html_sites *s, int64_t snapshot,
 		      uint64_t *live)
 {

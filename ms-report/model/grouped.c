@@ -153,8 +153,8 @@ static uint32_t group_of(struct grouping *g, size_t place)
 
 /* ---- the choice ---- */
 
-/* Adds up the sites of each frame, once: there may be a hundred times as many sites as frames, and
- * more than ten ways to group. */
+/* Adds up the sites of each frame only once, because there may be a hundred times as many sites as
+ * frames, and more than ten ways to group. */
 static void sum_frames(struct grouping *g)
 {
 	for (size_t i = 0; i < g->n; i++) {

@@ -75,7 +75,7 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_RISEN] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
 	[METRIC_CHURN] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED}};
 
-/* Adds to a pair the estimates that the figures of a metric rest on, if there are any. */
+/* Adds to a pair the estimates of a metric's figures, if there are any. */
 static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)
 {
 	enum est_figure a = told[pairs[metric][0]].est, b = told[pairs[metric][1]].est;

@@ -136,7 +136,7 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 	size_t n = (offsetof(struct site, est) - offsetof(struct site, end)) / sizeof *a;
 #define SUM_FLOW(name) to->name = figure_add(to->name, s->name);
 #define SUM_LEVEL(name) SUM_FLOW(name)
-#define SUM_MIN(name) /* the heaviest site's value stays */
+#define SUM_MIN(name) /* keeps the value of the heaviest site */
 #define SUM_MAX(name)
 #define SUM_NONE(name)
 #define X(name, unit, adds) SUM_##adds(name)

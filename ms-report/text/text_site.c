@@ -187,7 +187,8 @@ static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t perio
 	return r;
 }
 
-/* Limits the frames of a recursion's round. One round is shown, and the number of further ones. */
+/* Limits the frames per round of a recursion that is folded to one round and the number of further
+ * rounds. */
 #define ROUND_MAX 8u
 static void stack_lines(struct page *p, struct out *o, const struct site *s, size_t column)
 {

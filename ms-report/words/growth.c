@@ -55,7 +55,7 @@ static const char *value(struct model *m, sqlite3_stmt *st, int i)
 		       : SAY("%lld", (long long)sqlite3_column_int64(st, i));
 }
 
-/* Returns "+3.1 MiB"; NULL = not known. */
+/* Returns a rate as text: "+3.1 MiB"; NULL = not known. */
 static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 {
 	if (sqlite3_column_type(st, i) == SQLITE_NULL)

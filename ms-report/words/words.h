@@ -80,8 +80,9 @@ const char *words_elsewhere(struct model *m);
 /* Returns words_elsewhere. If that is NULL, but most of RSS is not live heap at the end, returns
  * the parts of RSS at the end: memory that was freed and is still resident. */
 const char *words_beside_heap(struct model *m);
-/* Returns the condition on the time of allocation or on a moment when blocks were live by which
- * ms-filter chose blocks: "born 1s..2s and alive at end: 97.3 KiB in 692 blocks"; NULL = none. */
+/* Returns a text about the blocks that ms-filter chose by time of allocation, or because they were
+ * live at a moment: "born 1s..2s and alive at end: 97.3 KiB in 692 blocks"; NULL = blocks were not
+ * chosen in this way. */
 const char *words_born(struct model *m);
 /* Returns "at 22 ms", or "between samples" if only the kernel saw the peak of RSS. */
 const char *words_rss_peak_time(struct model *m);

@@ -80,9 +80,9 @@ void grid_rule(struct grid *g, int row, const char *title);
 /* Marks a row as selected, except its bars, which would look inverted. */
 void grid_select(struct grid *g, int row);
 
-/* Assigns a meaning to clicks on `width` columns from that position. */
+/* Assigns a meaning to clicks on `width` columns from a position on. */
 void grid_click(struct grid *g, int row, int col, int width, unsigned meaning);
-/* Returns the meaning of a click there; 0 = none. */
+/* Returns the meaning of a click at a position; 0 = none. */
 unsigned grid_clicked(const struct grid *g, int row, int col);
 
 /* Returns the width of a text in columns, as drawn by grid_put. */

@@ -23,7 +23,7 @@
 
 #define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
 #define DEAR_PART 200u                   /* costly files take at most 1/DEAR_PART of the time */
-#define KEPT 16384u                      /* open descriptors of stat, at most */
+#define KEPT 16384u                      /* maximum number of stat descriptors kept open */
 #define TEXT_BYTES 4096u
 #define ARGUMENTS_MOST (1u << 21) /* kernel's limit of arguments with a stack of 8 MB */
 

@@ -60,7 +60,7 @@ static size_t take_addresses(const char *asked, struct address *v)
 		char *end;
 		errno = 0;
 		uint64_t address = strtoull(asked, &end, 0);
-		/* separator: "+", or a space that a form had there */
+		/* separator: "+", or a space, which is what form decoding makes of "+" */
 		bool whole = end != asked && (!*end || *end == '+' || *end == ' ');
 		if (whole && address && !errno) {
 			v[n] = (struct address){.asked = address, .nth = (uint32_t)n};

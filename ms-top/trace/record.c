@@ -25,7 +25,7 @@ struct recorder {
 	int said;    /* pipe from the recorder's standard error */
 	int status;
 	bool told;
-	ino_t before; /* inode of an older file with that name */
+	ino_t before; /* inode of an older file with the trace's name; 0 = none */
 	char trace[320];
 	char text[1024];
 	size_t n;
@@ -126,7 +126,7 @@ static void hear(struct recorder *r)
 		r->child = 0;
 }
 
-/* Copies the first line with an error message, or nothing. */
+/* Copies the recorder's first line with an error message, if there is one. */
 static void last_words(const struct recorder *r, char *text, size_t room)
 {
 	const char *line = strstr(r->text, "ms-record: ");

@@ -14,12 +14,12 @@
 #include "format/trace.h"
 #include "libcommon/base/thread.h"
 
-#define STACK_BYTES (8u << 20) /* enough to look up symbols */
+#define STACK_BYTES (8u << 20) /* stack size that suffices to look up symbols */
 
 struct save {
 	pthread_t thread;
 	bool running;
-	_Atomic bool ended; /* written last by the thread */
+	_Atomic bool ended; /* set by the thread as its last write */
 	const struct ms_wrappers *wrappers;
 	char trace[4096], point[64], file[4200];
 	char result[512];

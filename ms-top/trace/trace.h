@@ -42,7 +42,7 @@ enum trace_view {
 /* Columns of a table of sites. */
 enum site_column {
 	SITE_LIVE,
-	SITE_PEAK, /* for a finished recording */
+	SITE_PEAK, /* shown for a finished recording */
 	SITE_BASE,
 	SITE_RATE,
 	SITE_BLOCKS,
@@ -67,7 +67,7 @@ struct trace_sum {
 
 struct trace_site {
 	struct trace_sum sum;
-	uint64_t peak_bytes; /* live at the peak of the whole heap */
+	uint64_t peak_bytes; /* bytes live at the peak of the whole heap */
 	uint32_t node;       /* innermost stack node, which identifies the site */
 	uint8_t scan;        /* result of a leak scan: enum ms_verdict_word + 1; 0 = none */
 	struct trace_trend {
@@ -89,7 +89,7 @@ struct trace_rates {
 	double seconds;
 	double allocations, frees, bytes, events; /* per second */
 	double temporary;                         /* share of temporary allocations */
-	bool average;                             /* over the whole recording */
+	bool average;                             /* the rates are over the whole recording */
 };
 
 /* Holds all details of a site; see trace_site.c. */
@@ -103,7 +103,7 @@ struct site_detail {
 	struct site_thread {
 		uint32_t thread;
 		uint64_t live_bytes, allocations;
-	} threads[8];        /* the largest ones, sorted */
+	} threads[8];        /* the largest threads, sorted */
 	size_t thread_count; /* number of all threads of the site */
 	uint64_t reallocations, failed;
 	uint64_t ages_ns, next_ages_ns; /* time ages were determined, and time they may be again */
@@ -114,12 +114,12 @@ struct trace_branch {
 	uint64_t id;            /* hash of the branch's functions, outermost first: a stable id */
 	uint64_t bytes, blocks; /* sums over the branch and all its callees */
 	uint64_t most;          /* bytes of the largest site that ends here */
-	uint32_t site;          /* innermost node of that site; 0 = none ends here */
+	uint32_t site;          /* innermost node of the largest site; 0 = no site ends here */
 	uint32_t sites;         /* number of live sites that end here */
 	uint32_t parent;        /* index of the parent, which is lower; 0 = the root */
 	uint32_t first, next;   /* first live child, next live sibling; 0 = none */
 	uint32_t frame;         /* one of the branch's frames */
-	uint32_t node;          /* first node with that frame */
+	uint32_t node;          /* first node with `frame` */
 	uint16_t part;          /* index of the logical (inlined) frame, 0 = the innermost */
 	uint8_t open;           /* 0 = not decided yet, 1 = closed, 2 = open */
 	bool chosen;            /* the user has opened or closed the branch */
@@ -149,7 +149,7 @@ struct trace {
 	bool in_past, partial;            /* partial: only live figures are known of an earlier
 					     moment */
 	uint64_t past_ns;                 /* requested moment, if in_past */
-	bool waiting;                     /* waiting for that moment */
+	bool waiting;                     /* the requested moment is not available yet */
 
 	enum trace_view view;
 	struct list lists[TRACE_VIEWS];
@@ -176,7 +176,7 @@ struct trace {
 	uint32_t *order; /* visible sites, sorted */
 	uint64_t *ids;
 	size_t rows, order_room, ids_room;
-	size_t hidden; /* number hidden by the filter */
+	size_t hidden; /* number of sites hidden by the filter */
 	uint64_t hidden_bytes;
 	size_t trend_turn;
 	struct {
@@ -211,12 +211,13 @@ struct trace {
 
 /* Opens a trace. `wrappers` must outlive it. NULL with `err` set. */
 struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, struct ms_err *err);
-/* Opens a trace as trace_open does, but waits for the first bytes of a new recording: as long as a
- * recorder has the file open, and half a second for the file itself. */
+/* Opens a trace as trace_open does, but waits for the first bytes of a new recording while a
+ * recorder has the file open, and up to half a second for the file to be created. */
 struct trace *trace_open_begun(const char *path, const struct ms_wrappers *wrappers,
 			       struct ms_err *err);
 void trace_close(struct trace *t);
-/* Reads more, for about 20 ms. 1: there is more; 0; -1 with `err` set. */
+/* Reads more of the trace, for about 20 ms. 1: there is more; 0: there is not; -1 with `err`
+ * set. */
 int trace_work(struct trace *t, struct ms_err *err);
 /* Reads the file that now has the name, from its start. 0, or -1 with `err` set and nothing
  * changed. */
@@ -343,7 +344,7 @@ struct past_state {
 	bool partial; /* read from a checkpoint on: only live figures are known */
 	uint64_t window_ns;
 	uint64_t *site_before,
-		*thread_before; /* allocations by number; may be fewer than there are now */
+		*thread_before; /* allocations by site or thread number; may be shorter than now */
 	size_t site_count, thread_count;
 	struct trace_total before; /* totals one window earlier */
 	char why[256];
@@ -357,7 +358,7 @@ void past_ask(struct past *p, const char *path, uint64_t ns, bool part);
 /* Returns the result of the latest request, once; NULL = no new one. Valid until the next result,
  * or past_drop. */
 const struct past_state *past_get(struct past *p);
-/* Drops request and result. */
+/* Drops the latest request and its result. */
 void past_drop(struct past *p);
 
 /* ---- record.c ---- */

@@ -335,7 +335,7 @@ static bool read_same(const struct draw_name *x, const struct draw_name *y)
 	       strcmp(x->place, y->place) == 0;
 }
 
-/* Returns the end of the run in `order` that looks the same as entry `i`. */
+/* Returns the end of the run of entries in `order` that look the same as entry `i`. */
 static size_t same_until(struct draw_name *const *order, size_t n, size_t i)
 {
 	size_t end = i + 1;

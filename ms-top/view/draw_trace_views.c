@@ -19,7 +19,8 @@ static void draw_head(struct grid *g, int row, const char *text)
 
 /* ---- tree ---- */
 
-/* Returns the column of a branch's name; deep branches start at the left again. */
+/* Returns the column of a branch's name. The indentation of deep branches starts again at the
+ * left. */
 static int branch_column(const struct grid *g, const struct trace_tree *tree, size_t row)
 {
 	int wrap = g->cols > 60 ? g->cols - 40 : 20;
