@@ -47,7 +47,7 @@ static uint64_t guess(struct ms_address_model *m, const struct ms_event *ev,
 	return freed ? freed : m->end[ev->thread % MS_EVENT_THREAD_SLOTS];
 }
 
-/* Updates the state of the guesses after an event. */
+/* Updates the state from which addresses are predicted. */
 static void note(struct ms_address_model *m, const struct ms_event *ev)
 {
 	const struct ms_address_block *old = released(m, ev);

@@ -19,13 +19,13 @@
 
 #define MS_ADDRESS_FREED 1024u /* slots for addresses freed last, by thread and size */
 
-/* Holds the state of the guesses, equal in encoder and decoder. */
+/* Holds the state of address prediction, the same in encoder and decoder. */
 struct ms_address_model {
 	uint64_t first_number; /* first allocation number of the event block */
-	size_t made;           /* number of allocations in it so far */
+	size_t made;           /* number of allocations so far in the event block */
 	struct ms_address_block {
 		uint64_t address, size;
-	} * blocks; /* these allocations */
+	} * blocks; /* allocations so far in the event block */
 	uint64_t end[MS_EVENT_THREAD_SLOTS];
 	uint64_t freed[MS_ADDRESS_FREED]; /* 0 = none */
 };
@@ -37,7 +37,7 @@ struct ms_address_encoder {
 
 /* Memory in bytes for an event block of `n` events. */
 #define MS_ADDRESS_MEMORY(n) ((size_t)(n)*27)
-/* The part of that memory that a decoder needs. */
+/* Memory in bytes for a decoder of an event block of `n` events. */
 #define MS_ADDRESS_DECODER_MEMORY(n) ((size_t)(n)*16)
 
 /* Initialises an encoder. `memory` of MS_ADDRESS_MEMORY(max_events) bytes, aligned to 8, is

@@ -7,7 +7,7 @@
 
 #include "trace.h"
 
-/* Feature bits that this version can read. */
+/* Bits of `need` that this version supports. */
 #define NEED_KNOWN UINT64_C(0)
 
 #define HEAD_BYTES (offsetof(struct ms_block_head, checksum) + sizeof(uint32_t))

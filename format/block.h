@@ -81,8 +81,8 @@ void ms_block_header_put(uint8_t *out, const struct ms_block_head *h);
 /* Reads a block header of MS_BLOCK_HEADER_SIZE bytes. MS_FMT_OK: the checksum is right and every
  * length is within its limit; else MS_FMT_BAD. */
 enum ms_fmt ms_block_header_get(const uint8_t *data, struct ms_block_head *h);
-/* Returns the offset of the next possible block header: the first one at or after `from` with the
- * sync word, or with its beginning at the end of the data; `n` = there is none. */
+/* Searches for a block header from offset `from` on. Returns the offset of the first sync word, or
+ * of a first part of one that ends the data; `n` = there is neither. */
 size_t ms_block_scan(const uint8_t *data, size_t n, size_t from);
 
 /* Writes one directory entry of MS_COLUMN_ENTRY_SIZE bytes. */

@@ -8,8 +8,8 @@
 
 #define HEAD_BYTES 128
 
-/* Lists the columns after the head, in the order of the block: name after MS_LIVE_, member, and
- * most bytes per live block (LAST: per thread). */
+/* Lists the columns after the head, in the order of the block, as X(name after MS_LIVE_, member,
+ * maximum bytes per live block (LAST: per thread)). */
 #define EACH_COLUMN(X)                                                                             \
 	X(NUMBER, number, 10)                                                                      \
 	X(SIZE, size, 10)                                                                          \

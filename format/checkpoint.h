@@ -17,7 +17,7 @@
 struct ms_checkpoint_head {
 	uint64_t event;  /* number of the next event */
 	uint64_t number; /* next allocation number */
-	uint64_t tick;   /* tick of the previous event; later events are not earlier */
+	uint64_t tick;   /* tick of the previous event, which no later event precedes */
 	uint64_t live_bytes, live_blocks;
 	uint32_t part, parts; /* number of this part, from 0; number of parts */
 	uint32_t count;       /* blocks in this part */
@@ -33,7 +33,7 @@ struct ms_checkpoint_block {
 
 /* Memory in bytes for the columns of a part of at most `n` blocks and `threads` threads. */
 #define MS_CHECKPOINT_MEMORY(n, threads) ((size_t)(n)*56 + (size_t)(threads)*10 + 128)
-#define MS_CHECKPOINT_COLUMNS 9u /* at most, not counting that of mapped ranges */
+#define MS_CHECKPOINT_COLUMNS 9u /* maximum number of columns, without the one of mapped ranges */
 
 struct ms_checkpoint_encoder {
 	struct ms_checkpoint_head head;

@@ -19,14 +19,15 @@ enum ms_event_kind {
 	MS_EV_FREE = 1,            /* freed */
 	MS_EV_REALLOC = 2,         /* freed (old block), size, stack, address (new block) */
 	MS_EV_FAILED = 3,          /* size, stack; has no other effect */
-	MS_EV_FREE_UNKNOWN = 4,    /* the address is no live block; counted separately */
-	MS_EV_REALLOC_UNKNOWN = 5, /* realloc of an address not held live: size, stack, address */
+	MS_EV_FREE_UNKNOWN = 4,    /* the address is not that of a live block; counted separately */
+	MS_EV_REALLOC_UNKNOWN = 5, /* realloc of an address that is not that of a live block: size,
+				      stack, address */
 	MS_EV_FREE_INFERRED = 6,   /* freed: its address was allocated again without a free */
 	MS_EV_EXT = 7,             /* extended event, see `ext` */
 };
 
-/* Tells whether an event of that kind allocates a block; ms_event_releases, whether it frees the
- * block `freed`. */
+/* Tells whether an event of that kind allocates a block. ms_event_releases tells whether it frees
+ * the block `freed`. */
 static inline bool ms_event_allocates(unsigned kind)
 {
 	return (1u << kind) &
@@ -45,11 +46,12 @@ static inline bool ms_event_size_fits(uint64_t size)
 }
 
 /* Kinds of extended events, with the meaning of stack, address, size and `freed`; unused ones are
- * 0. They change no figure of the heap. */
+ * 0. Extended events do not count in heap figures. */
 enum ms_event_ext {
 	/* Explains the FREE_UNKNOWN or REALLOC_UNKNOWN that follows directly on the same thread:
-	 * its old block was allocated before a fork, in the parent process. address, size (bytes);
-	 * freed = its allocation number there | generations up << 56 (1 = the parent). */
+	 * its old block was allocated before a fork, by an ancestor process. address, size (bytes);
+	 * freed = the block's allocation number in the ancestor's trace | generation << 56 (1 =
+	 * parent, 2 = grandparent, ...). */
 	MS_EXT_INHERITED = 1,
 	/* Maps address space by mmap, mremap or brk (--mmap): address, size in bytes, stack; freed
 	 * = MS_MAP_*. Replaces earlier mappings there. */
@@ -59,9 +61,9 @@ enum ms_event_ext {
 	 * the marker of its heap (MS_FRAME_HEAP). Not included in figures of the heap. */
 	MS_EXT_BACKING = 4,
 	MS_EXT_UNBACKING = 5, /* the block was freed; fields as for BACKING */
-	/* Explains a free as INHERITED does: the old block was allocated before the recorder
-	 * attached. size (usable bytes, 0 = not known). freed = MS_BEFORE_EARLIER: explains an
-	 * earlier free of an unknown block instead. */
+	/* Explains the unknown free that follows directly on the same thread: its block was
+	 * allocated before the recorder attached. size (usable bytes, 0 = not known). freed =
+	 * MS_BEFORE_EARLIER: explains an earlier free of an unknown block instead. */
 	MS_EXT_BEFORE = 6,
 };
 #define MS_BEFORE_EARLIER 1u
@@ -76,13 +78,14 @@ struct ms_event {
 				FREE_INFERRED) */
 	uint64_t address;    /* new block, or unknown freed block; 0 = not recorded */
 	uint32_t thread;     /* thread index */
-	uint32_t stack; /* node number of the innermost frame; 0 = none. Of a free: where it was
-			   freed, if recorded */
+	uint32_t stack; /* node number of the innermost frame; 0 = none. For a free: stack of the
+			   free, if recorded */
 	uint32_t
 		slack; /* of a new block: usable size - size + 1; 0 = not asked for (--with=usable-size)
 			 */
 	uint8_t kind; /* enum ms_event_kind */
-	uint8_t ext;  /* enum ms_event_ext, of MS_EV_EXT; a reader may meet others */
+	uint8_t ext;  /* enum ms_event_ext, if kind is MS_EV_EXT; may be a kind unknown to this
+			 version */
 };
 
 /* ---- prediction, the same in encoder and decoder (ms-trace(5), EVENT BLOCKS) ---- */
@@ -105,7 +108,7 @@ struct ms_event_model {
 	uint32_t stack2[MS_EVENT_TABLE]; /* predicts the next stack from the last two */
 	uint64_t size1[MS_EVENT_TABLE];  /* predicts the size from the stack */
 	uint64_t size2[MS_EVENT_TABLE];  /* predicts the size from two stacks */
-	uint64_t free1[MS_EVENT_TABLE];  /* predicts the free distance */
+	uint64_t free1[MS_EVENT_TABLE];  /* predicts which block is freed, as a distance */
 };
 
 /* ---- encoding ---- */
@@ -113,14 +116,14 @@ struct ms_event_model {
 /* Memory in bytes for the columns of a block of at most `n` events (97 bytes each; unused memory is
  * not touched). */
 #define MS_EVENT_MEMORY(n) ((size_t)(n)*97 + 64)
-#define MS_EVENT_COLUMNS 10u /* at most, not counting MS_COL_ADDRESS (format/address.h) */
+#define MS_EVENT_COLUMNS 10u /* maximum number, without MS_COL_ADDRESS (format/address.h) */
 
 struct ms_event_encoder {
 	struct ms_event_model m;
 	uint64_t first_number, first_event, first_tick;
 	size_t count, max; /* events in the block; limit */
 	uint8_t *memory;
-	bool slacks; /* the block has slacks */
+	bool slacks; /* the block has usable sizes */
 	struct ms_event_ends {
 		uint8_t *op, *thread, *stack, *size, *freed, *time, *unknown, *ext, *slack;
 	} to; /* ends of the columns */

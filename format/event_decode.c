@@ -21,7 +21,8 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	return MS_FMT_OK;
 }
 
-/* Holds the state that each event changes, in registers while many are decoded. */
+/* Holds the state that each event changes. It stays in registers while a run of events is
+ * decoded. */
 struct state {
 	struct ms_event_cursors from;
 	struct now now;

@@ -37,8 +37,8 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 
 #define INLINE inline __attribute__((always_inline))
 
-/* Holds the state that each event changes: in registers while many are encoded, unless its address
- * is passed to a call. */
+/* Holds the state that each event changes. It stays in registers while a run of events is encoded,
+ * unless its address is passed to a call. */
 struct state {
 	struct ms_event_ends to;
 	struct now now;

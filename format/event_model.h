@@ -23,17 +23,17 @@
 #define OP_SAME_TICK 64u
 #define OP_FREED 128u
 
-/* Escapes of the columns: small values mean that the second guess holds, others are the value plus
- * the number of escapes. */
+/* Escape values of the columns. A small value means that the second prediction was right; any other
+ * is the actual value plus the number of escape values. */
 #define STACK_SECOND 0u
 #define STACK_PLAIN                                                                                \
-	1u /* + zigzag difference from the stack of the previous allocation on this thread */
+	1u /* base of the zigzag difference from the stack of the thread's previous allocation */
 #define SIZE_SECOND 0u
 #define SIZE_HUGE 1u /* the size follows unchanged, as adding to it would overflow */
 #define SIZE_PLAIN 2u
-/* Low bit of a free that was not guessed: 1 = the rest is the number of allocations since the
- * block's, 0 = the zigzag distance from the block that this thread freed before. The smaller one is
- * used. */
+/* Low bit of a mispredicted free: 1 = the rest is the number of allocations since that of the freed
+ * block, 0 = the rest is the zigzag distance from the block that this thread freed before. The
+ * encoder uses the smaller one. */
 #define FREED_AGO 1u
 
 /* Lists the columns after the head, in the order of the block: name after MS_COL_, member of
@@ -67,8 +67,8 @@ static inline struct ms_event_thread *thread_of(struct ms_event_model *m, uint32
 	return &m->threads[thread % MS_EVENT_THREAD_SLOTS];
 }
 
-/* Returns the slot of the second guess of an allocation's stack. The four functions below return
- * the slots of the other guesses: stack, size and freed block. */
+/* Returns the slot of the second prediction of an allocation's stack. The four functions below
+ * return the slots of the other predictions: stack, size and freed block. */
 static inline uint32_t *stack_second(struct ms_event_model *m, const struct ms_event_thread *t)
 {
 	return &m->stack1[slot_of(t->stack, 0)];
@@ -91,7 +91,7 @@ static inline uint64_t *freed_first(struct ms_event_model *m, const struct ms_ev
 	return &m->free1[slot_of(t->stack, t->frees)];
 }
 
-/* Updates the thread after an event with a size; note_free, after a free. */
+/* Updates the thread's state after an event with a size. note_free does so after a free. */
 static inline void note_alloc(struct ms_event_thread *t, uint32_t stack)
 {
 	t->before = t->stack;
@@ -104,7 +104,8 @@ static inline void note_free(struct ms_event_thread *t, uint64_t freed)
 	t->frees++;
 }
 
-/* Holds the state that every event changes, in registers while many are coded. */
+/* Holds the state that every event changes. It stays in registers while a run of events is encoded
+ * or decoded. */
 struct now {
 	struct ms_event_thread t, *home; /* state of the present thread, a copy of *home */
 	uint64_t number, time;

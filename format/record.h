@@ -46,7 +46,7 @@ struct ms_record {
 	const uint8_t *at, *end; /* fields not read yet */
 };
 struct ms_field {
-	uint32_t id; /* 0 if above 32 bits, which no version knows */
+	uint32_t id; /* 0 = above 32 bits, which no version uses */
 	bool is_bytes;
 	uint64_t value;      /* number, or length in bytes */
 	const uint8_t *data; /* bytes without a NUL; NULL for a number */

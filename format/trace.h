@@ -51,7 +51,8 @@ enum ms_event_column {
 	MS_COL_SIZE = 5,   /* varint per mispredicted size, in bytes */
 	MS_COL_FREED = 6,  /* varint per mispredicted free: the block */
 	MS_COL_TIME = 7,   /* varint per event with a new tick: difference from the previous one */
-	MS_COL_ADDRESS_OLD = 8, /* column of early recorders; no longer read, like HEAP_OLD */
+	MS_COL_ADDRESS_OLD = 8, /* written by early recorders; no longer read, like
+				   MS_COL_HEAP_OLD */
 	MS_COL_UNKNOWN = 9,     /* varint per free of an unknown block: its address */
 	MS_COL_EXT = 10,        /* payload of MS_EV_EXT events */
 	MS_COL_SLACK = 11, /* varint per allocation: usable size - size; absent = not recorded */
@@ -73,8 +74,9 @@ enum ms_stacks_column {
 	MS_NODE_FRAME = 6,       /* zigzag varint per node: frame minus the previous node's frame */
 };
 
-/* Columns of a checkpoint: the state before event FIRST_EVENT of the file, in one or more
- * consecutive blocks (part 0, 1, ...) between event blocks. Live blocks are in order of number. */
+/* Columns of a checkpoint: the state of the heap before the event whose number is in the head. A
+ * checkpoint is one or more consecutive blocks (part 0, 1, ...) between event blocks. Live blocks
+ * are in order of number. */
 enum ms_live_column {
 	MS_LIVE_HEAD = 1,    /* varints: number of the next event, number of the next allocation,
 				tick, live bytes, live blocks, part, parts, blocks in this part */
@@ -89,9 +91,9 @@ enum ms_live_column {
 	MS_LIVE_SLACK = 8,   /* varint per block: slack; absent: not recorded */
 	MS_LIVE_LAST = 9,    /* varint per thread that allocated, by index: number of its latest
 				allocation + 1, 0 = none; in part 0 */
-	MS_LIVE_MAPPED = 10, /* address space by address: varint address minus the end of the
-				previous range, varint bytes, varint stack; in part 0; absent: none,
-				or not recorded */
+	MS_LIVE_MAPPED = 10, /* mapped ranges in order of address: varint address minus the end of
+				the previous range, varint bytes, varint stack; in part 0; absent:
+				none, or not recorded */
 };
 
 /* Fields of the index, which has one record per preceding block, in order of offset. It is written
@@ -113,8 +115,8 @@ enum ms_index_field {
 #define MS_FRAME_TRUNCATED 4u /* not a frame: the callers beyond could not be found */
 #define MS_FRAME_NOT_TAKEN 8u /* not a frame: the stack was not walked (rate limit) */
 #define MS_FRAME_BEFORE 16u   /* not a frame: allocated before the recording began */
-#define MS_FRAME_HEAP 32u     /* not a frame: marks a heap, named by its module; above the root */
-#define MS_FRAME_NOT_READ 64u /* not a frame: interpreter frames of the frame before, not read */
+#define MS_FRAME_HEAP 32u     /* not a frame: marks a custom heap, named by its module; outermost */
+#define MS_FRAME_NOT_READ 64u /* not a frame: unread interpreter frames of the previous frame */
 
 /* Records blocks hold a sequence of records. A record is a varint byte length, then fields; a field
  * is varint (number << 1 | is_bytes), then a varint value, or a varint length and that many bytes.
@@ -126,7 +128,7 @@ enum ms_info_field {
 	MS_INFO_PPID = 2,
 	MS_INFO_EXE = 3,        /* bytes */
 	MS_INFO_ARG = 4,        /* bytes, repeated; absent with --without=args */
-	MS_INFO_ENV = 5,        /* bytes, repeated: "NAME=value" of the names of interest */
+	MS_INFO_ENV = 5,        /* bytes, repeated: "NAME=value" of selected variables */
 	MS_INFO_HOST = 6,       /* bytes */
 	MS_INFO_KERNEL = 7,     /* bytes */
 	MS_INFO_START_WALL = 8, /* ns since 1970 UTC */
@@ -135,7 +137,7 @@ enum ms_info_field {
 	MS_INFO_RECORDER = 11,     /* bytes: "ms-record 0.1.0" */
 	MS_INFO_SAMPLE_BYTES = 12, /* 0 = every event */
 	MS_INFO_DEPTH = 13,        /* --depth */
-	MS_INFO_ATTACHED = 14,     /* 1 = recording began in mid-run */
+	MS_INFO_ATTACHED = 14,     /* 1 = the recorder attached to a running process */
 	MS_INFO_CLOCK = 15,        /* bytes: "tsc" or "sequence" */
 	MS_INFO_CWD = 16,          /* bytes */
 	MS_INFO_SESSION = 17,      /* bytes, 16: equal for all images of one ms-record run */
@@ -156,10 +158,10 @@ enum ms_info_field {
 	/* Fields of a trace cut out of another (ms-filter --trace-out): */
 	MS_INFO_CUT = 30,       /* bytes: "FILE by OPTIONS" */
 	MS_INFO_CUT_FROM = 31,  /* ns: start of the figures; absent: start of the recording */
-	MS_INFO_CUT_EVENT = 32, /* with CUT_FROM: number of the first event that counts, if the time
-				   is ambiguous */
+	MS_INFO_CUT_EVENT = 32, /* with CUT_FROM: number of the first event that counts, if several
+				   events have that time */
 	MS_INFO_CUT_TO = 33,    /* ns: end; absent: end of the recording */
-	MS_INFO_CUT_SOME = 34,  /* 1: events in between were left out by conditions */
+	MS_INFO_CUT_SOME = 34,  /* 1: conditions also removed events within the range */
 	MS_INFO_BEGAN = 35,     /* start of an attached process, ns since 1970 UTC */
 };
 
@@ -187,7 +189,7 @@ enum ms_module_field {
 	MS_MODULE_MTIME = 12,    /* file modification, ns since 1970 */
 	MS_MODULE_DELETED = 13,  /* 1: the file was deleted or replaced, or is unknown */
 	MS_MODULE_FUNCTION = 14, /* bytes, repeated, kind 5: name of the next function, from 1 */
-	MS_MODULE_NUMBER = 15,   /* before FUNCTION: its number; absent: the next number */
+	MS_MODULE_NUMBER = 15,   /* number of the next FUNCTION; absent: previous + 1 */
 };
 /* Packs a function number and a line (0 = unknown) into the address of a frame in a module of kind
  * 5. */
@@ -213,7 +215,7 @@ enum ms_sample_field {
 	MS_SAMPLE_PRIVATE = 4,
 	MS_SAMPLE_SWAP = 5,
 	MS_SAMPLE_VSZ = 6,
-	MS_SAMPLE_MINFLT = 7, /* number since the start of the process */
+	MS_SAMPLE_MINFLT = 7, /* page faults since the start of the process */
 	MS_SAMPLE_MAJFLT = 8,
 	MS_SAMPLE_UTIME = 9,  /* ns */
 	MS_SAMPLE_STIME = 10, /* ns */
@@ -238,23 +240,23 @@ enum ms_loss_field {
 enum ms_loss_reason {
 	MS_LOST_OVERFLOW = 1, /* ring full longer than --buffer=wait allows */
 	MS_LOST_NO_RING = 2,  /* more threads than rings */
-	MS_LOST_REENTRY = 3,  /* a signal inside a hook, without a side ring */
-	MS_LOST_KILLED = 4,   /* the recorder could not drain */
+	MS_LOST_REENTRY = 3,  /* a signal handler's, as the thread was inside a hook */
+	MS_LOST_KILLED = 4,   /* the recorder could not read the rings */
 	MS_LOST_PAUSED = 5,   /* the user paused the recording */
 	MS_LOST_LIMIT = 6,    /* --max-size, -d or a full disk stopped the recording */
 };
 
 /* Blocks that an attached process already had: one record for all of them, with a state; then one
- * for each size class that has any. */
+ * record for each size class that has blocks. */
 enum ms_before_field {
-	MS_BEFORE_TIME = 1,    /* ns: when it became known */
+	MS_BEFORE_TIME = 1,    /* ns: time at which this became known */
 	MS_BEFORE_STATE = 2,   /* MS_BEFORE_* */
 	MS_BEFORE_WHY = 3,     /* bytes: what is unknown, and why; absent: all is known */
 	MS_BEFORE_BLOCKS = 4,  /* blocks at the attachment; absent: not known */
 	MS_BEFORE_BYTES = 5,   /* their usable bytes; a few blocks freed early may be missing */
 	MS_BEFORE_LARGEST = 6, /* bytes */
-	MS_BEFORE_CLASS = 7,   /* BLOCKS and BYTES are of this class: bits of the size; 0 = size 0
-				  or unknown */
+	MS_BEFORE_CLASS = 7,   /* size class of BLOCKS and BYTES: bits in the size; 0 = size 0 or
+				  unknown */
 };
 enum ms_before_state {
 	MS_BEFORE_WHOLE = 1,
@@ -267,7 +269,7 @@ enum ms_end_field {
 	MS_END_STATUS = 2, /* exit status; absent if killed by a signal or still running */
 	MS_END_SIGNAL = 3,
 	MS_END_EVENTS = 4,      /* events in the file, plus DROPPED_EVENTS */
-	MS_END_ALLOCATIONS = 5, /* allocation numbers given, = ALLOC + REALLOC + REALLOC_UNKNOWN */
+	MS_END_ALLOCATIONS = 5, /* allocation numbers used, = ALLOC + REALLOC + REALLOC_UNKNOWN */
 	MS_END_LOST = 6,        /* total events lost */
 	MS_END_STACKS_CUT = 7,  /* allocations whose stack was cut by --depth */
 	MS_END_STACKS_TRUNCATED = 8,
@@ -275,7 +277,7 @@ enum ms_end_field {
 	MS_END_INFERRED_FREES = 10,
 	MS_END_UNKNOWN_FREES = 11,
 	MS_END_REPAIRS = 12,     /* frees moved to keep per-address order */
-	MS_END_VIOLATIONS = 13,  /* moves of more than 2 us */
+	MS_END_VIOLATIONS = 13,  /* frees moved by more than 2 us */
 	MS_END_WAITED = 14,      /* ns, all threads */
 	MS_END_WAITED_MAX = 15,  /* ns, longest single wait */
 	MS_END_REASON = 16,      /* MS_ENDED_* */
@@ -302,14 +304,15 @@ enum ms_end_field {
 	MS_END_UNFREED_BYTES = 34,
 	MS_END_UNFREED_BLOCKS = 35,
 	MS_END_DROPPED_EVENTS = 36,     /* --keep=live: events that are not in the file */
-	MS_END_DROPPED_UNTIL = 37,      /* ns: before this, only blocks still live then are known */
+	MS_END_DROPPED_UNTIL = 37,      /* ns: of earlier times, only blocks that were live then are
+					   in the file */
 	MS_END_PAUSED = 38,             /* ns that the recording was paused */
 	MS_END_PAUSED_ALLOCATIONS = 39, /* allocations not recorded during pauses */
 	MS_END_INHERITED_FREES = 40,    /* frees of blocks from before the fork */
-	MS_END_BEFORE_FREES = 41,       /* frees of blocks from before the attachment. Neither is
-					   counted in UNKNOWN_FREES */
+	MS_END_BEFORE_FREES = 41,       /* frees of blocks from before the attachment; not in
+					   UNKNOWN_FREES, nor are INHERITED_FREES */
 	MS_END_HOOKS = 42,              /* functions given by --hook */
-	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: a function that no module has */
+	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: a --hook function found in no module */
 	MS_END_PEAK_RSS = 44,           /* bytes: peak of resident memory, from the kernel */
 	MS_END_CHAINS_UNREAD = 45,      /* chains of interpreter frames that were not read */
 	MS_END_INTERPRETER_UNKNOWN = 46, /* bytes: "Python 3.9.1", an interpreter whose frames are
@@ -351,10 +354,10 @@ enum ms_verdict_field {
 	MS_VERDICT_RETAINED_BLOCKS = 18, /* the direct blocks, and indirect blocks that they
 					    retain */
 	MS_VERDICT_RETAINED_BYTES = 19,
-	MS_VERDICT_WIDE = 20, /* 1: heap memory that is no recorded block counted as the program's
+	MS_VERDICT_WIDE = 20, /* 1: heap memory outside recorded blocks was scanned as the program's
 				 own, since not all blocks were recorded */
 	MS_VERDICT_ROOT = 21, /* repeated, in order: stack of direct blocks that retain indirect
-				 blocks of STACK; followed by their number and bytes */
+				 blocks of STACK; then number and bytes of these indirect blocks */
 	MS_VERDICT_ROOT_BLOCKS = 22,
 	MS_VERDICT_ROOT_BYTES = 23,
 	MS_VERDICT_NUMBER = 24, /* number of preceding allocations: later blocks were not scanned */
@@ -367,12 +370,14 @@ enum ms_verdict_field {
 	MS_VERDICT_REFUSED_RANGES = 29, /* ranges that exceeded the limit */
 	MS_VERDICT_LAST = MS_VERDICT_REFUSED_RANGES
 };
-/* States of a scan. Only after DONE is a block without a pointer to it unreachable; else it is
- * unknown. */
+/* States of a scan. A block to which no pointer was found is unreachable only if the state is DONE;
+ * else it is unknown. */
 enum ms_scan_state {
 	MS_SCAN_DONE = 1,
-	MS_SCAN_KILLED = 2, /* killed by a signal, or ended in a way that cannot be intercepted */
-	MS_SCAN_TIME = 3,   /* it would have exceeded, or did exceed, the limit of --leak-check */
+	MS_SCAN_KILLED = 2, /* the process was killed, or ended without a system call that can be
+			       intercepted */
+	MS_SCAN_TIME = 3,   /* the scan exceeded, or would have exceeded, the limit of
+			       --leak-check */
 	MS_SCAN_UNREADABLE = 4, /* some memory of the process could not be read */
 	MS_SCAN_THREADS = 5,    /* the other threads could not be stopped */
 	MS_SCAN_LOST = 6,       /* events were lost, so blocks may be missing or long freed */
@@ -395,7 +400,7 @@ enum ms_resident_field {
 	MS_RESIDENT_FILE = 3,      /* bytes: path; empty: all other files */
 	MS_RESIDENT_STACK = 4,     /* stack node; 0 = none */
 	MS_RESIDENT_BLOCKS = 5,    /* number of blocks */
-	MS_RESIDENT_BYTES = 6,     /* live bytes, resident or not; of a file: resident bytes */
+	MS_RESIDENT_BYTES = 6,     /* live bytes, resident or not; for a file: resident bytes */
 	MS_RESIDENT_LIVE = 7,      /* part of BYTES on resident pages of the heap */
 	MS_RESIDENT_UNTOUCHED = 8, /* part of BYTES on pages neither in memory nor swapped out */
 	MS_RESIDENT_PINNED = 9,    /* free bytes on pages that also have live blocks */
@@ -409,7 +414,7 @@ enum ms_resident_field {
 	MS_RESIDENT_FILES = 20,
 	MS_RESIDENT_RECORDER = 21, /* the recorder's own memory in the process */
 	MS_RESIDENT_STACKS = 22,
-	MS_RESIDENT_SLACK = 23, /* absent: not known, and counted as free */
+	MS_RESIDENT_SLACK = 23, /* usable minus requested bytes; absent: not known, part of FREE */
 	MS_RESIDENT_FREE = 24,
 	MS_RESIDENT_OTHER = 25,
 	MS_RESIDENT_WIDE = 26, /* 1: not all blocks were recorded; unrecorded ones count as free */
@@ -425,7 +430,8 @@ enum ms_resident_field {
 enum ms_sym_field {
 	MS_SYM_STRING = 1, /* bytes; one per record */
 	MS_SYM_FRAME =
-		2, /* frame number: starts the record of a frame; then, innermost inlined first: */
+		2, /* frame number: starts a frame's record; its functions follow, innermost inlined
+		      first */
 	MS_SYM_FUNCTION = 3, /* string number, 0 = unknown; starts one logical frame */
 	MS_SYM_FILE = 4,     /* string number */
 	MS_SYM_LINE = 5,

@@ -18,7 +18,7 @@ enum ms_verdict {
 	MS_VERDICTS
 };
 
-/* Holds the head of a scan. */
+/* Describes a leak scan as a whole. */
 struct ms_verdict_scan {
 	uint64_t scan, time_ns, event, state, pause_ns, took_ns, read_bytes;
 	bool wide;
@@ -31,7 +31,8 @@ struct ms_verdict_scan {
 	 * roots, and ranges that exceeded the limit. */
 	uint64_t ignored, roots, roots_refused;
 };
-/* Holds indirect blocks of a stack that direct blocks of the stack `stack` retain. */
+/* Counts the indirect blocks of one call stack that are retained by direct blocks of call stack
+ * `stack`. */
 struct ms_verdict_root {
 	uint64_t stack, blocks, bytes;
 };
@@ -51,7 +52,7 @@ struct ms_verdict_record {
 	};
 };
 
-/* Most bytes of a record without its label and roots, and of each root. */
+/* Maximum bytes of a record without its label and roots, and below, of each root. */
 #define MS_VERDICT_RECORD_BYTES 256u
 #define MS_VERDICT_ROOT_BYTES_MAX 48u
 

@@ -27,9 +27,8 @@ typedef void memscope_ignore_fn(const void *block);
 typedef void memscope_root_fn(const void *start, size_t size);
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__)
-/* The address is read from the global offset table, so that it stays a question to the dynamic
- * linker in an executable that is not position-independent too; a plain weak reference there would
- * be 0 for ever. */
+/* Reads the address from the global offset table, so that the dynamic linker resolves it even in an
+ * executable that is not position-independent, where a plain weak reference would always be 0. */
 #define MEMSCOPE_FUNCTION(type, symbol)                                                            \
 	(__extension__({                                                                           \
 		type *memscope_f;                                                                  \
@@ -61,7 +60,7 @@ static inline void ms_mark(const char *name)
 		f(name);
 }
 
-/* A custom allocator gave out `size` bytes at `block`. */
+/* Reports that a custom allocator allocated `size` bytes at `block`. */
 static inline void ms_alloc(const void *block, size_t size)
 {
 	memscope_alloc_fn *f = MEMSCOPE_FUNCTION(memscope_alloc_fn, memscope_v1_alloc);
@@ -69,7 +68,7 @@ static inline void ms_alloc(const void *block, size_t size)
 		f(block, size);
 }
 
-/* And took the block back. NULL is nothing. */
+/* Reports that a custom allocator freed the block. NULL is ignored. */
 static inline void ms_free(const void *block)
 {
 	memscope_free_fn *f = MEMSCOPE_FUNCTION(memscope_free_fn, memscope_v1_free);
@@ -77,9 +76,9 @@ static inline void ms_free(const void *block)
 		f(block);
 }
 
-/* Block `old` became `block`, which may be the same, of `size` bytes: a reallocation. `old` NULL is
- * ms_alloc; `block` NULL with a size of 0 is ms_free, with another one a failure that changes
- * nothing. */
+/* Reports that a custom allocator reallocated block `old` as `block` (may be the same) with `size`
+ * bytes. If `old` is NULL, this is an allocation. If `block` is NULL, this is a free of `old` (size
+ * 0) or a failure, which leaves `old` allocated (other sizes). */
 static inline void ms_realloc(const void *old, const void *block, size_t size)
 {
 	memscope_realloc_fn *f = MEMSCOPE_FUNCTION(memscope_realloc_fn, memscope_v1_realloc);
@@ -87,7 +86,8 @@ static inline void ms_realloc(const void *old, const void *block, size_t size)
 		f(old, block, size);
 }
 
-/* Allocations of this process, in all its threads, are only counted from here on... */
+/* Pauses the recording for all threads of this process: allocations are only counted until
+ * ms_resume. */
 static inline void ms_pause(void)
 {
 	memscope_pause_fn *f = MEMSCOPE_FUNCTION(memscope_pause_fn, memscope_v1_pause);
@@ -95,7 +95,8 @@ static inline void ms_pause(void)
 		f();
 }
 
-/* ...until it was called as often as ms_pause. Without one it does nothing. */
+/* Resumes the recording, once called as often as ms_pause. Without a preceding ms_pause it does
+ * nothing. */
 static inline void ms_resume(void)
 {
 	memscope_pause_fn *f = MEMSCOPE_FUNCTION(memscope_pause_fn, memscope_v1_resume);
@@ -103,9 +104,9 @@ static inline void ms_resume(void)
 		f();
 }
 
-/* There is a pool, whatever address stands for it. Its blocks are of the heap called `name`, which
- * pools may share; NULL: of no heap of their own. What was live of a pool at that address is freed.
- * At most 255 bytes of the name are kept. */
+/* Reports a new pool, identified by any address. Its blocks belong to the heap called `name`, which
+ * pools may share; NULL: to the malloc heap. Live blocks of an earlier pool at that address count
+ * as freed. At most 255 bytes of the name are kept. */
 static inline void ms_pool_create(const void *pool, const char *name)
 {
 	memscope_pool_create_fn *f =
@@ -114,7 +115,7 @@ static inline void ms_pool_create(const void *pool, const char *name)
 		f(pool, name);
 }
 
-/* The pool gave out `size` bytes at `block`. */
+/* Reports that the pool allocated `size` bytes at `block`. */
 static inline void ms_pool_alloc(const void *pool, const void *block, size_t size)
 {
 	memscope_pool_alloc_fn *f =
@@ -123,14 +124,14 @@ static inline void ms_pool_alloc(const void *pool, const void *block, size_t siz
 		f(pool, block, size);
 }
 
-/* And took one back. */
+/* Reports that the pool freed the block. */
 static inline void ms_pool_free(const void *pool, const void *block)
 {
 	(void)pool;
 	ms_free(block);
 }
 
-/* All its blocks are freed... */
+/* Reports that all blocks of the pool were freed at once. */
 static inline void ms_pool_reset(const void *pool)
 {
 	memscope_pool_fn *f = MEMSCOPE_FUNCTION(memscope_pool_fn, memscope_v1_pool_reset);
@@ -138,7 +139,7 @@ static inline void ms_pool_reset(const void *pool)
 		f(pool);
 }
 
-/* ...and it is no more. */
+/* Reports that the pool was destroyed, which frees all its blocks. */
 static inline void ms_pool_destroy(const void *pool)
 {
 	memscope_pool_fn *f = MEMSCOPE_FUNCTION(memscope_pool_fn, memscope_v1_pool_destroy);
@@ -146,8 +147,8 @@ static inline void ms_pool_destroy(const void *pool)
 		f(pool);
 }
 
-/* The block is no leak: until it is freed or reallocated it is reachable, and so is all that it
- * leads to. `ptr` may point into it. */
+/* Marks a block as no leak: until it is freed or reallocated, it counts as reachable, and so do all
+ * blocks that it points to, directly or indirectly. `ptr` may point into the block. */
 static inline void ms_ignore(const void *ptr)
 {
 	memscope_ignore_fn *f = MEMSCOPE_FUNCTION(memscope_ignore_fn, memscope_v1_ignore);
@@ -155,8 +156,8 @@ static inline void ms_ignore(const void *ptr)
 		f(ptr);
 }
 
-/* Makes `size` bytes of any memory a root: blocks to which pointers in them lead are reachable. A second
- * call with the same `ptr` changes the size; 0 takes it back. */
+/* Makes `size` bytes of any memory a root: blocks that pointers in it lead to are reachable. A
+ * second call with the same `ptr` changes the size; 0 removes the root. */
 static inline void ms_root(const void *ptr, size_t size)
 {
 	memscope_root_fn *f = MEMSCOPE_FUNCTION(memscope_root_fn, memscope_v1_root);

@@ -143,7 +143,8 @@ struct memscope_event {
 	/* The freed block: */
 	uint64_t old_number, old_size, old_address;
 	uint32_t old_stack; /* stack of its allocation */
-	int inferred;       /* the free was not seen, but its address was allocated again */
+	int inferred;       /* inferred: the free was not recorded, but its address was allocated
+			       again */
 };
 
 struct memscope_frame {
@@ -162,7 +163,7 @@ struct memscope_frame {
 struct memscope_trace_info {
 	uint64_t pid;
 	const char *exe;                  /* path, or NULL */
-	uint64_t started_ns, duration_ns; /* since 1970; length so far */
+	uint64_t started_ns, duration_ns; /* ns since 1970; ns recorded so far */
 	uint64_t exit_status, exit_signal;
 	const char *state; /* "complete", "growing", "no end" or "damaged"; NULL before the end */
 };

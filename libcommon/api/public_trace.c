@@ -21,7 +21,7 @@ struct memscope_trace {
 	uint64_t next_number;
 	struct ms_address_decoder address;
 	void *address_memory;
-	bool begun; /* in the middle of a block of events */
+	bool begun; /* an event block has been started and not finished */
 	bool ended;
 	uint64_t bad; /* invalid events */
 };
@@ -90,7 +90,7 @@ static bool put_extended(const struct ms_event *ev, struct memscope_event *out)
 	return true;
 }
 
-/* Converts an event. False = it is invalid, or of no interest to readers of blocks. */
+/* Converts an event. False = it is invalid, or of a kind that the interface does not report. */
 static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memscope_event *out)
 {
 	static const enum memscope_event_kind kinds[] = {
@@ -138,8 +138,8 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 	return true;
 }
 
-/* Prepares the next block of events, or takes another block. 1 = done, 0 at the end, -1 =
- * failed. */
+/* Reads the next block: event blocks are prepared for decoding, others are applied at once. 1 =
+ * done, 0 at the end, -1 = failed. */
 static int next_block(struct memscope_trace *t, struct ms_err *err)
 {
 	struct ms_block b;

@@ -42,8 +42,8 @@ void *ms_xcalloc(size_t count, size_t size);
 /* Copy a string as strdup and strndup do, and do not return on failure. */
 char *ms_xstrdup(const char *s);
 char *ms_xstrndup(const char *s, size_t n);
-/* Prints one line and ends the program. Also ends it on behalf of libraries, which would continue
- * with less memory than they asked for. */
+/* Prints one line and ends the program. Also called when a library runs out of memory, since the
+ * library would continue with incomplete results. */
 _Noreturn void ms_out_of_memory(void);
 
 /* Returns the array `v` with room for at least `n` elements of `size` bytes; new ones are zero.

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { LONG = 256, OLD = LONG + MS_CLI_ROWS_MAX, HELP_COLUMN = 29, WIDTH = 80 };
-enum { QUESTIONS = 4 }; /* place of the first of `shared` that all tools have */
+enum { QUESTIONS = 4 }; /* index in `shared` of the first option that all tools have */
 enum { HELP_COMMON, HELP_ALL, HELP_ROWS, HELP_OLD };
 
 /* ---- the rows of all tools ---- */
@@ -51,7 +51,7 @@ static bool is_shared(const struct ms_cli_option *row)
 	return row >= shared && row < shared + sizeof shared / sizeof *shared;
 }
 
-/* Puts the titles and options of the tool into `rows`, in order. Returns how many there are. */
+/* Collects the tool's titles and options, then the shared options. Returns how many there are. */
 static size_t collect(const struct ms_cli_tool *tool,
 		      const struct ms_cli_option *rows[MS_CLI_ROWS_MAX])
 {
@@ -188,7 +188,7 @@ int ms_cli_choice(const struct ms_cli_arg *arg, struct ms_err *err)
 
 /* ---- values: rows "NAME=KEY" of an option "NAME" ---- */
 
-/* One call of ms_cli_read. */
+/* Holds the state of one call of ms_cli_read. */
 struct reading {
 	const struct ms_cli_tool *tool;
 	const struct ms_cli_option *rows[MS_CLI_ROWS_MAX];
@@ -200,7 +200,7 @@ struct reading {
 	struct ms_err *err;
 };
 
-/* Returns the key of a value of `option`, NULL if `row` is none. */
+/* Returns the KEY of a row "OPTION=KEY" of `option`; NULL = `row` is not a value of it. */
 static const char *key_of(const struct ms_cli_option *row, const struct ms_cli_option *option)
 {
 	size_t n = strlen(option->name);
@@ -217,7 +217,7 @@ static bool has_values(const struct reading *r, const struct ms_cli_option *opti
 	return i < r->n;
 }
 
-/* Returns the value of `option` whose key `text` begins with; NULL = none. */
+/* Returns the value of `option` whose key is at the beginning of `text`; NULL = none. */
 static const struct ms_cli_option *value_at(const struct reading *r,
 					    const struct ms_cli_option *option, const char *text)
 {
@@ -231,13 +231,14 @@ static const struct ms_cli_option *value_at(const struct reading *r,
 	return NULL;
 }
 
-/* Tells whether `option` accepts only the values that its rows name. */
+/* Tells whether `option` accepts only the values that have rows. */
 static bool only_values(const struct ms_cli_option *option)
 {
 	return strncmp(option->argument + (option->argument[0] == '['), "WHAT", 4) == 0;
 }
 
-/* Does a value of `option` begin here: a key, or one of the words of its own argument? */
+/* Tells whether `text` begins with a value of `option`: a key, or a word of the option's own
+ * argument. */
 static bool value_begins(const struct reading *r, const struct ms_cli_option *option,
 			 const char *text)
 {
@@ -286,7 +287,7 @@ static int bad_value(const struct reading *r, const struct ms_cli_option *option
 	return -1;
 }
 
-/* Takes one option, or one value of it; NULL = it has no argument. */
+/* Stores an option or a value of it, and records that it was given. `text` NULL = no argument. */
 static int take_row(struct reading *r, const struct ms_cli_option *row, const char *text)
 {
 	struct ms_cli *cli = r->cli;
@@ -303,8 +304,8 @@ static int take_row(struct reading *r, const struct ms_cli_option *row, const ch
 	return row->take(&arg, r->err);
 }
 
-/* Takes the argument of an option: its values, at a comma before each but the first, which is cut
- * out of `text`. */
+/* Stores the argument of an option; if the option has values, stores each value in the argument.
+ * Replaces the commas between values in `text` by NULs. */
 static int take_values(struct reading *r, const struct ms_cli_option *option, char *text)
 {
 	if (!has_values(r, option))
@@ -340,11 +341,11 @@ static const struct ms_cli_option *row_named(const struct reading *r, const char
 	return r->rows[i];
 }
 
-/* Returns "BEFORE TEXT", without the space, which lives as long as argv does. */
+/* Returns `before` and `text`, concatenated, in memory that is never freed. */
 static char *joined(const char *before, const char *text)
 {
 	static struct kept {
-		struct kept *next; /* found again by leak checkers */
+		struct kept *next; /* keeps the text reachable for leak checkers */
 		char text[];
 	} * all;
 	size_t n = strlen(before), m = strlen(text);
@@ -356,7 +357,7 @@ static char *joined(const char *before, const char *text)
 	return k->text;
 }
 
-/* Takes an older spelling as what it stands for. */
+/* Stores an older spelling as the option that it stands for. */
 static int take_old(struct reading *r, const struct ms_cli_old *old, const char *text)
 {
 	const struct ms_cli_option *row = row_named(r, old->row);
@@ -370,7 +371,7 @@ static int take_old(struct reading *r, const struct ms_cli_old *old, const char 
 
 /* ---- reading ---- */
 
-/* A long option that getopt_long does not know, or knows several of. */
+/* Reports a long option that getopt_long does not know, or that is an ambiguous abbreviation. */
 static int unknown_word(const struct reading *r, const char *word, const struct option *longs)
 {
 	size_t n = strcspn(word, "=");
@@ -393,7 +394,8 @@ static int unknown_word(const struct reading *r, const char *word, const struct 
 			  begins ? "ambiguous" : "unknown", (int)n, word, tool);
 }
 
-/* getopt_long gave '?' or ':' (`c`); optopt is 0, the letter, or the value of the long one. */
+/* Reports an error of getopt_long, which returned `c`: '?' or ':'. optopt: 0, a letter, or the
+ * value of a long option. */
 static int bad_option(const struct reading *r, int c, const char *word, const struct option *longs)
 {
 	const char *why = c == ':' ? "needs an argument" : "takes no argument";
@@ -417,7 +419,8 @@ static int how(const struct ms_cli_option *row)
 					 : required_argument;
 }
 
-/* The rows as getopt_long takes them, by whose values they are found again. */
+/* Fills the option tables of getopt_long: `l` for long options, with the value LONG or OLD + index,
+ * and `s` for letters. */
 static void prepare(const struct reading *r, struct option *l, char *s)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -439,7 +442,7 @@ static void prepare(const struct reading *r, struct option *l, char *s)
 	}
 }
 
-/* Finds the rows and the older spellings of a tool. */
+/* Collects the rows and the older spellings of a tool. */
 static void begin(struct reading *r)
 {
 	r->n = collect(r->tool, r->rows);
@@ -475,7 +478,8 @@ int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cl
 	return 0;
 }
 
-/* Is `name` that of a row, or of the option of which the row is a value? */
+/* Tells whether `name` (`n` bytes) is the name of the row, or of the option that the row is a value
+ * of. */
 static bool means(const struct ms_cli_option *row, const char *name, size_t n)
 {
 	return strncmp(row->name, name, n) == 0 && (!row->name[n] || row->name[n] == '=');
@@ -517,7 +521,7 @@ static void put_words(FILE *to, const char *s, const char *end, int at, int colu
 	fputc('\n', to);
 }
 
-/* Prints an option, or a value of one. */
+/* Prints the help of an option or of a value; unless `whole`, only up to the first "; ". */
 static void put_row(FILE *to, const struct ms_cli_option *row, bool whole)
 {
 	const char *arg = row->argument ? row->argument : "", *help = row->help ? row->help : "",
@@ -534,12 +538,13 @@ static void put_row(FILE *to, const struct ms_cli_option *row, bool whole)
 			      : islower((unsigned char)arg[0]) ? '='
 							       : ' ',
 			      arg);
-	if (at >= HELP_COLUMN) /* on one screen each line counts */
+	if (at >= HELP_COLUMN) /* short help avoids line breaks, to fit on one screen */
 		at = whole ? fputc('\n', to) - '\n' : at + fprintf(to, " ");
 	put_words(to, help, more && !whole ? more : strchr(help, 0), at, HELP_COLUMN);
 }
 
-/* Prints a row for scripts: the words of its argument are its values, too. */
+/* Prints an option in one line for scripts; the words of its argument are listed with its
+ * values. */
 static void put_for_scripts(FILE *to, const struct reading *r, const struct ms_cli_option *row,
 			    const char *title)
 {
@@ -553,7 +558,7 @@ static void put_for_scripts(FILE *to, const struct reading *r, const struct ms_c
 		row->help);
 }
 
-/* Prints all options, by theme or for scripts, each with its values. */
+/* Prints all options with their values, under titles or in the format for scripts. */
 static void put_all(FILE *to, const struct reading *r, bool for_scripts)
 {
 	const char *title = "";
@@ -596,7 +601,7 @@ static void put_common(FILE *to, const struct reading *r)
 		tool->name, tool->name, tool->examples);
 }
 
-/* Prints an older spelling and what it stands for. */
+/* Prints an older spelling and the option that it stands for. */
 static void put_old(FILE *to, const struct reading *r, const struct ms_cli_old *old)
 {
 	const char *argument = row_named(r, old->row)->argument;

@@ -22,36 +22,38 @@ struct ms_cli_arg {
 /* Stores an argument. Returns 0, or -1 with `err` set. */
 typedef int ms_cli_take(const struct ms_cli_arg *arg, struct ms_err *err);
 
-/* A row of a table. One without a name is the title of those after it, which its help is; one with
- * neither ends the table. "NAME=KEY" is a value of the option NAME, --NAME=KEY[:ARGUMENT], which
- * --help shows below it. An option with values takes several at a time, with a comma before each
- * further one, and anything else with its own `take`, unless its argument is WHAT. */
+/* Describes an option, a value of an option, or a title. A row without a name is a title, in
+ * `help`; a row with neither ends the table. "NAME=KEY" is a value of the option NAME, given as
+ * --NAME=KEY[:ARGUMENT] and listed below NAME by --help. An option with values accepts several,
+ * separated by commas; text that is none of the keys goes to the option's own `take`, unless its
+ * argument is WHAT. */
 struct ms_cli_option {
 	const char *name; /* long name, without its dashes */
 	char letter;      /* short name, or 0 */
 	/* NULL = none; "a|b": one of these words; "[N]5": optional, default 5 */
 	const char *argument;
 	ms_cli_take *take;
-	size_t offset, size;      /* of the member; 0, 0 = all options */
-	int value;                /* what a function of the tool's own knows the row by */
-	const char *least, *most; /* limits, as one types them; "" = above 0, NULL = none */
-	unsigned rank;            /* among the commonest, from 1; 0 = for --help=all */
-	/* The help of the row, of which the short help has the part before the first "; ". NULL =
-	 * that of the option of which it is a value says it. */
+	size_t offset, size;      /* where to store: a member, or 0, 0 = the whole struct */
+	int value;                /* identifies the row in the tool's own `take` functions */
+	const char *least, *most; /* limits, as written on a command line; "" = above 0, NULL =
+				     none */
+	unsigned rank;            /* position in the short help, from 1; 0 = only in --help=all */
+	/* Help text; the short help prints the part before the first "; ". NULL = the help of the
+	 * option describes this value. */
 	const char *help;
 };
 
-/* An older spelling, which is read as what it stands for; no --help but --help=old lists it. */
+/* Describes an older spelling of an option. Only --help=old lists older spellings. */
 struct ms_cli_old {
 	const char *name; /* without its dashes; NULL ends the table */
-	const char *row;  /* name of the row that it stands for */
-	/* NULL = its argument is that of the row; else what the argument follows as the text that
-	 * the row is given, "[TEXT:": it may be left out, with
-	 * the colon */
+	const char *row;  /* name of the row that replaces it */
+	/* NULL = the argument is passed to the row. Otherwise the row gets this text followed by
+	 * the argument. "[TEXT:" = the argument is optional; without it the colon is omitted. */
 	const char *before;
 };
 
-/* offset to most of a row: a member of the tool's struct options, such with limits, or all. */
+/* Initialises the members of a row from `offset` to `most`, for a member of the tool's struct
+ * options with limits. MS_AT: without limits; MS_WHOLE: for the whole struct. */
 #define MS_RANGE(member, least, most)                                                              \
 	offsetof(struct options, member), sizeof(((struct options *)0)->member), 0, least, most
 #define MS_AT(member) MS_RANGE(member, NULL, NULL)
@@ -64,8 +66,9 @@ struct ms_cli_list {
 
 /* Stores true in a bool. */
 ms_cli_take ms_cli_flag;
-/* Store into a const char *: any text; a non-empty text; the name of an output, NULL for "-"; a
- * POINT. ms_cli_add appends a non-empty text to a struct ms_cli_list. */
+/* Store into a const char *: ms_cli_text any text, ms_cli_name a non-empty text, ms_cli_output the
+ * name of an output or NULL for "-", ms_cli_point a POINT. ms_cli_add appends a non-empty text to a
+ * struct ms_cli_list. */
 ms_cli_take ms_cli_text, ms_cli_name, ms_cli_output, ms_cli_point, ms_cli_add;
 /* Store into an integer of 4 or 8 bytes. Syntax: see units.h. */
 ms_cli_take ms_cli_size, ms_cli_duration, ms_cli_count;
@@ -75,11 +78,11 @@ ms_cli_take ms_cli_choice;
 
 struct ms_cli_tool {
 	const char *name, *usage, *about; /* for --help: the usage line, and a description */
-	const char *examples; /* end of --help: three command lines, for a folder with ./app */
+	const char *examples;             /* end of --help: three command lines that use ./app */
 	const struct ms_cli_option *rows;
 	const struct ms_cli_old *olds; /* NULL = none */
-	bool reads; /* traces and snapshots: it takes all of struct ms_cli; else --help and --version */
-	bool command; /* what follows the first operand is not ours */
+	bool reads;   /* accepts all options of struct ms_cli; else only --help and --version */
+	bool command; /* arguments after the first operand belong to another command */
 };
 
 enum { MS_CLI_ROWS_MAX = 128 }; /* titles and values included */
@@ -88,8 +91,8 @@ enum { MS_CLI_ROWS_MAX = 128 }; /* titles and values included */
 struct ms_cli {
 	uint64_t max_image; /* largest snapshot in bytes */
 	bool allow_partial, quiet;
-	bool asked, version; /* asked: -h or -V was given, and nothing else is checked; version:
-				-V */
+	bool asked, version; /* asked: -h or -V was given, and nothing else is checked; version: it
+				was -V */
 	int help;            /* which help was requested */
 	const struct ms_cli_tool *tool;
 	size_t given_count;
@@ -100,10 +103,11 @@ struct ms_cli {
  * -V. Sets optind to the first operand. 0, or -1 with `err` set. */
 int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cli, int argc,
 		char **argv, struct ms_err *err);
-/* Was the option of that long name given, or a value of it? Of "NAME=KEY": was that value? */
+/* Tells whether the option of that long name, or a value of it, was given; for "NAME=KEY", whether
+ * that value was given. */
 bool ms_cli_given(const struct ms_cli *cli, const char *name);
-/* The name of a row that was given and of which no word of `names` is the name, nor that of its
- * option; NULL = there is none. */
+/* Returns the name of a given row if `names` (words with spaces between) lists neither the row nor
+ * its option; NULL = there is no such row. */
 const char *ms_cli_other(const struct ms_cli *cli, const char *names);
 /* Writes the output of -h or -V to standard output. 0, or -1 with `err` set: a full disk must be
  * noticed. */
@@ -123,6 +127,6 @@ void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
  * returns the operand and sets *point to NULL. */
 const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char **point);
 
-/* Makes a closed output pipe and the file size limit errors that functions return, and lets signals
+/* Makes writing to a closed pipe or beyond the file size limit return an error, and makes signals
  * remove temporary files. Call before anything is read. */
 void ms_cli_signals(void);

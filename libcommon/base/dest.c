@@ -18,7 +18,7 @@
 
 #define LINKS_MAX 40
 #define TRIES 100
-/* Steps of waiting for a FIFO's reader, which may be started at the same time: five seconds in
+/* Waits of FIFO_STEP_US for the reader of a FIFO, which may still be starting: five seconds in
  * all. */
 #define FIFO_STEPS 250
 #define FIFO_STEP_US 20000
@@ -45,7 +45,7 @@ void ms_give_to_user(int fd)
 	uid_t uid;
 	gid_t gid;
 	if (user_behind(&uid, &gid) && fchown(fd, uid, gid))
-		return; /* the file stays root's, which loses nothing */
+		return; /* the file stays root's; no data is lost */
 }
 
 bool ms_dest_ours(const struct stat *st)
@@ -64,8 +64,7 @@ static bool trusted(const struct ms_dest *p, const struct stat *st)
 
 /* ---- where ---- */
 
-/* Opens the folder of `path`, relative to the folder so far, and stores the last component as the
- * name. */
+/* Opens the folder of `path`, relative to p->folder, and stores the last component as the name. */
 static int enter(struct ms_dest *p, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -93,7 +92,7 @@ static int enter(struct ms_dest *p, const char *path)
 	return 0;
 }
 
-/* Tells whether the name is the number of a descriptor, in /proc/self/fd. */
+/* Tells whether the path names a descriptor of ours: /proc/self/fd/NUMBER. */
 static bool names_descriptor(const struct ms_dest *p)
 {
 	struct stat here, own;

@@ -17,14 +17,14 @@ struct ms_dest {
 	int folder; /* opened with O_PATH; -1 = none */
 	char name[NAME_MAX + 1];
 	struct stat st; /* status of the existing file; st_mode 0 = there is none */
-	bool followed;  /* the path is a symbolic link that leads there */
+	bool followed;  /* the path is a symbolic link, which was followed */
 	bool safe;      /* only we or root can create files in the folder */
 	int fd;         /* our descriptor that the path names (/dev/stdout); -1 = none */
 };
 
-/* Finds where `path` leads. If its last component is a symbolic link, it is followed only if nobody
- * else can have put it there. 0, or -1 with `err` set: no such folder, a link of another user, or a
- * folder has that name. */
+/* Resolves `path`. If its last component is a symbolic link, it is followed only if nobody else can
+ * have put it there. 0, or -1 with `err` set: the folder does not exist, the link belongs to
+ * another user, or the path is itself a folder. */
 int ms_dest_find(struct ms_dest *p, const char *path, struct ms_err *err);
 void ms_dest_close(struct ms_dest *p);
 /* Opens a file that is not a regular file for writing. It must be ours or root's if others can

@@ -78,7 +78,7 @@ static bool is_there(const struct ms_elf_reader *r, const Elf64_Shdr *s)
 bool ms_elf_read_sections(struct ms_elf_reader *r)
 {
 	const Elf64_Ehdr *e = &r->head;
-	Elf64_Shdr first; /* has the counts that are too large for the file's header */
+	Elf64_Shdr first; /* section 0: counts that exceed the fields of the file header */
 	if (!r->supported || !e->e_shoff)
 		return r->supported;
 	if (e->e_shentsize != sizeof first || !ms_elf_get(r, e->e_shoff, &first, sizeof first))

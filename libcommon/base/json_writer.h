@@ -11,7 +11,7 @@
 struct ms_json {
 	void (*put)(void *to, const char *s, size_t n);
 	void *to;
-	bool comma; /* a value precedes on this level */
+	bool comma; /* the next value on this level needs a comma */
 };
 
 /* Opens an object or array; `key` is NULL inside an array. */
@@ -38,16 +38,16 @@ void ms_json_raw(struct ms_json *j, const char *key, const char *text);
 /* Writes a string formatted as by printf, at most 255 bytes. */
 void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Writes a template: brackets; "key:" before a value or a bracket; %s a string and %lu a number, as
- * above, %d a bool. "{name:%s live:{bytes:%lu}}" */
+/* Writes JSON by a template that consists of brackets, "key:" before a value or a bracket, %s (a
+ * string), %lu (a number, as above) and %d (a bool): "{name:%s live:{bytes:%lu}}" */
 void ms_json_format(struct ms_json *j, const char *template, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Comma and key only: the caller writes the value. */
+/* Writes only a comma and the key; the caller writes the value. */
 void ms_json_key(struct ms_json *j, const char *key);
 
-/* Pretty-prints JSON, indented by two blanks, and passes it to another writer. Set `to`, zero the
- * rest, and give another writer ms_json_pretty_put with this struct as its `to`. A line end between
- * values is kept. */
+/* Pretty-prints JSON, indented by two blanks, and passes it to another writer. To use it, set `to`,
+ * zero the rest, and create a writer with ms_json_pretty_put and this struct as its `to`. Line ends
+ * between values are kept. */
 struct ms_json_pretty {
 	struct ms_json to;
 	size_t depth;

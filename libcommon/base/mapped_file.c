@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #define PAGE ((uintptr_t)4096)
-#define FILES_MOST 512u /* files beyond that are not protected */
+#define FILES_MOST 512u /* most files protected at a time */
 
 static struct {
 	_Atomic uintptr_t start, end; /* 0, 0 = free */
@@ -54,7 +54,7 @@ static void put_zeros(int sig, siginfo_t *info, void *context)
 		ours = at >= files[i].start && at < files[i].end;
 	if (!ours || mmap((void *)(at & ~(PAGE - 1)), PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		signal(sig, SIG_DFL); /* the fault recurs and kills us */
+		signal(sig, SIG_DFL); /* the fault recurs and ends the process */
 	errno = saved;
 }
 

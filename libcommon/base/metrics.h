@@ -13,6 +13,6 @@
  * samples. */
 void ms_metrics_family(FILE *f, bool open, const char *name, const char *type, const char *unit,
 		       const char *help);
-/* Writes a label's value, to stand in quotes: invalid UTF-8 and control characters become question
- * marks. */
+/* Writes the value of a label, without its quotes: invalid UTF-8 and control characters become
+ * question marks. */
 void ms_metrics_value(FILE *f, const char *s);

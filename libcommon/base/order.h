@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is below, at or above 0 as `a` is less than, equal to or more than `b`; for qsort. Several keys:
- * MS_ORDER(x->a, y->a) ?: MS_ORDER(x->b, y->b). */
+/* Evaluates to -1, 0 or 1 if `a` is less than, equal to or greater than `b`; for qsort. Several
+ * keys: MS_ORDER(x->a, y->a) ?: MS_ORDER(x->b, y->b). */
 #define MS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Compares two structs by the uint64_t at their beginning; for qsort. */

@@ -10,6 +10,6 @@
 /* Compiles the extended regular expression `text`, without match positions; `flags` are regcomp's,
  * REG_ICASE for instance. Refuses back-references, more than 1,000 bytes, {n} above 255,
  * repetitions nested more than three deep, and more than 1,000 characters after expansion of
- * repetitions: these can take unlimited time or memory. NULL, or why not, in `why` or static; free
- * with regfree(). */
+ * repetitions: these can take unlimited time or memory. Returns NULL, or a message (in `why`, or
+ * static) that tells why it failed. Free with regfree(). */
 const char *ms_pattern_compile(regex_t *re, const char *text, int flags, char why[MS_PATTERN_WHY]);

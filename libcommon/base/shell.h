@@ -5,5 +5,6 @@
 
 struct ms_arena;
 
-/* Returns `s` as a shell would read it: quoted, in memory of `a`, if necessary; else `s`. */
+/* Returns `s` as one word for a shell: quoted, in memory of `a`, if it needs quotes; else `s`
+ * itself. */
 const char *ms_shell_word(struct ms_arena *a, const char *s);

@@ -18,7 +18,7 @@ ms_cli_take ms_dataset_key_take;
 const char *ms_dataset_key(const struct ms_cli_list *keys, const char *name);
 
 /* Checks, before the slow part, that a run with these keys could be appended to folder `dir`. 0, or
- * -1 with `err` set: that run is there already, or there are no keys. */
+ * -1 with `err` set: the dataset already has that run, or there are no keys. */
 int ms_dataset_check(const char *dir, const struct ms_cli_list *keys, struct ms_err *err);
 /* Appends the run of `db`, which has the moments peak and end, to the dataset, which is created if
  * needed. Atomic, even if other processes append at the same time. 0, or -1 with `err` set. */
@@ -36,6 +36,6 @@ struct ms_dataset_run {
 int ms_dataset_last(const char *dir, const struct ms_cli_list *keys, size_t most,
 		    struct ms_arena *a, struct ms_dataset_run **runs, size_t *n,
 		    struct ms_err *err);
-/* Opens a run as a snapshot, as far as the dataset has its figures: one process, and sites with
- * stacks of one frame. NULL with `err` set. */
+/* Opens a run as a snapshot, which has only the figures stored in the dataset: one process, and
+ * sites with stacks of one frame. NULL with `err` set. */
 sqlite3 *ms_dataset_open(const char *dir, const char *id, struct ms_err *err);

@@ -21,7 +21,7 @@ struct dataset_file {
 	const char *name; /* without .csv.zst; also the table's name */
 	const struct dataset_column *columns;
 	size_t n;
-	const char *from; /* the rest of the query */
+	const char *from; /* the query after its column list */
 };
 enum { DATASET_RUN, DATASET_SITE, DATASET_SITE_STAT, DATASET_FILES, DATASET_COLUMNS_MAX = 40 };
 extern const struct dataset_file dataset_files[DATASET_FILES];

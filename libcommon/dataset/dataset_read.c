@@ -15,7 +15,7 @@
 #include "libcommon/base/io.h"
 #include "libcommon/base/order.h"
 
-/* Limit of an uncompressed file in bytes; larger ones are not ours. */
+/* Limit of an uncompressed file in bytes; this program writes no larger ones. */
 #define FILE_MAX ((size_t)256 << 20)
 
 /* Holds one file of a partition; `at` is the next row to read. */
@@ -36,7 +36,7 @@ static int damaged(const struct rows *r, struct ms_err *err)
 static int unpack(struct rows *r, const void *packed, size_t n, struct ms_err *err)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(packed, n);
-	if (size > FILE_MAX) /* the error codes are larger, too */
+	if (size > FILE_MAX) /* error codes of zstd are above this, too */
 		return damaged(r, err);
 	r->bytes = ms_xrealloc(NULL, (size_t)size + 1, 1);
 	r->at = r->bytes;
@@ -143,7 +143,7 @@ static void want(struct search *s, const struct ms_cli_list *keys)
 	s->wanted = ms_arena_alloc(s->a, (keys->n + 1) * sizeof *s->wanted);
 	for (size_t i = 0; i < keys->n; i++) {
 		struct ms_cli_list one = {.v = &keys->v[i], .n = 1};
-		char *json = dataset_keys_json(&one, s->a); /* without its braces */
+		char *json = dataset_keys_json(&one, s->a); /* stored below without its braces */
 		json[strlen(json) - 1] = '\0';
 		s->wanted[s->wanted_count++] = json + 1;
 	}

@@ -28,8 +28,8 @@ static inline int64_t delta_sub(int64_t a, int64_t b)
 		       : rest;
 }
 
-/* Holds a range over several runs, or a 95 % interval. Both are DELTA_UNKNOWN if the figure is
- * exact, or its accuracy is not known. */
+/* Holds the lowest and highest value of a figure over several runs, or its 95 % interval. Both are
+ * DELTA_UNKNOWN if the figure is exact, or its accuracy is not known. */
 struct limits {
 	int64_t low, high;
 };

@@ -39,8 +39,8 @@ static void add_to(struct model *m, struct estimates **e, enum est_figure figure
 	ms_spread_add(&(*e)->of[figure], x);
 }
 
-/* Adds an estimate at a snapshot. One label can mean both the moment of --at and the end or the
- * peak. */
+/* Adds the estimated live figure of a snapshot. One label can stand for both the moment of --at and
+ * the end or the peak. */
 static void add_live(struct model *m, struct estimates **e, const char *label, bool blocks,
 		     const struct ms_spread *x)
 {
@@ -52,7 +52,7 @@ static void add_live(struct model *m, struct estimates **e, const char *label, b
 		add_to(m, e, EST_AT + blocks, x);
 }
 
-/* Adds an estimate of all sites of a process at a snapshot. */
+/* Adds the estimated live figure of all sites of a process at a snapshot. */
 static void add_snapshot(struct model *m, struct snapshot *s, bool blocks,
 			 const struct ms_spread *x)
 {
@@ -93,8 +93,8 @@ static void add_row(struct reader *r)
 		add_to(m, &m->est, est_figure_of(figure), &x);
 }
 
-/* Gives each figure of live memory without a sample the step of the whole run, because blocks that
- * were not sampled may be live. */
+/* Sets the sampling step of live figures without a sample to that of the whole run, because blocks
+ * that were not sampled may be live. */
 static void complete(struct estimates *e)
 {
 	for (int i = EST_END; e && i <= EST_AT_BLOCKS; i++) {

@@ -152,8 +152,8 @@ struct one_time one_time_sum(struct model *m)
 #define GROWING "trend = 'growing'"
 #define GROWN "trend IN ('growing', 'doubling')"
 
-/* Returns the spread of a sampled site's rise, as if each rise of the mean sampling distance were
- * one sample; more is not known. */
+/* Returns the spread of a sampled site's growth, estimated as if one sample stood for each mean
+ * sampling distance of growth; the actual samples are not known. */
 static struct ms_spread spread_of(const struct model *m, const struct site *s, uint64_t rise_bytes)
 {
 	double mean = (double)figure_or_0(m->processes.v[s->process].quality.sampled_bytes);
@@ -348,8 +348,9 @@ static int by_root(const void *a, const void *b)
 	return MS_ORDER(x->root, y->root) ?: MS_ORDER(x->site, y->site);
 }
 
-/* Computes the blocks that each site retains. Blocks lost with a hidden or unknown site count for
- * their own site. */
+/* Computes the leak of each site: its lost blocks, plus those that it retains at other sites, minus
+ * those that other sites retain. Blocks retained by a hidden or unknown site stay with their own
+ * site. */
 static void find_leaks(struct model *m)
 {
 	if (m->lost_with.n)

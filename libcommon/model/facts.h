@@ -46,7 +46,7 @@ uint64_t proc_only_heap(struct model *m, uint32_t process);
 /* ---- provenance ---- */
 
 /* Returns the trace that a process was cut from and the tool that cut it, as raw text; NULL = not a
- * cut. For process NONE, of the first cut process. */
+ * cut. Process NONE stands for the first process that is a cut. */
 const char *provenance_cut(struct model *m, uint32_t process);
 
 /* Tells whether conditions of ms-filter removed some of the recorded blocks. */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Returns the different snapshot labels of the database, for a message. */
+/* Returns the distinct snapshot labels of the database, for a message. */
 static const char *labels(struct model *m)
 {
 	const char *all = "";

@@ -133,18 +133,18 @@ struct site {
 	uint32_t process;               /* index in processes */
 	uint32_t stack;                 /* innermost node of the stack, or NONE */
 	uint32_t user;                  /* node of the first frame of user code, or NONE */
-	const char *verdict, *one_time; /* result of the scan, kind of one-time allocation; NULL
-					   = none */
+	const char *verdict, *one_time; /* verdict: result of the scan; one_time: kind of one-time
+					   allocation; NULL = none */
 	MS_FIGURES_OF_SITE(MODEL_MEMBER)
 	struct live end, peak, at; /* at: at the moment of --at, else at the end */
 	struct live lost;          /* unreachable blocks by the scan at the end */
-	struct live direct, with;  /* unreachable blocks that no others retain; blocks that the
-				      direct ones retain */
-	struct live leak;          /* lost + with, without blocks retained by another site in the
-				      model: the sum over all sites is all lost blocks */
-	struct live late;          /* live at the end, allocated after that scan */
+	struct live direct, with;  /* direct: unreachable blocks that no other block retains; with:
+				      blocks that these retain */
+	struct live leak;          /* lost + with, minus blocks that other sites of the model
+				      retain: adds up to all lost blocks */
+	struct live late;          /* live at the end, allocated after the scan at the end */
 	struct mmap_usage at_mmap; /* at the moment of --at */
-	struct estimates *est;     /* estimates of a sampled recording; else NULL, here and below */
+	struct estimates *est;     /* estimates, NULL unless sampled */
 	uint64_t rise_bytes;       /* rise of a site that is judged to grow; else 0 */
 	struct ms_spread *rise_spread; /* spread of the rise in a sampled recording */
 	uint32_t folded;               /* number of other sites merged into this one, see
@@ -190,8 +190,8 @@ struct quality {
 	MS_QUALITY(MODEL_MEMBER)
 };
 
-/* Holds what was not recorded on request, over all processes: sums of allocations and events,
- * maximum times. */
+/* Holds what the user excluded from the recording, over all processes: sums of allocations and
+ * events, maximum times. */
 struct gaps {
 	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
 	bool last; /* dropped by --keep=last */
