@@ -215,8 +215,8 @@ struct end_scan {
 	const char *state; /* "done", or the reason why not; NULL = not requested */
 	uint64_t align;    /* alignment in bytes of the words searched for pointers */
 	const char *mask;  /* bits that are not part of an address; NULL = none */
-	/* numbers of blocks given to ms_ignore, of ranges given to ms_root (0 = not called), and of
-	 * ranges refused because there were too many */
+	/* numbers of blocks marked by ms_ignore, of ranges marked by ms_root, and of ranges refused
+	 * because there were too many; 0 = none */
 	uint64_t ignored, roots, refused;
 };
 
@@ -226,8 +226,8 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	struct end_scan end_scan;
-	int64_t became_row; /* id of the image that replaced it by exec, 0 = none */
-	uint32_t became;    /* index of that image, or NONE */
+	int64_t became_row; /* id of the image that replaced this one by exec, 0 = none */
+	uint32_t became;    /* index of the image that replaced this one, or NONE */
 	struct estimates *est;
 };
 
@@ -307,7 +307,8 @@ struct model {
 	MS_ARRAY(struct site_mmap) mmaps;
 	MS_ARRAY(struct site_verdict) verdicts;
 	MS_ARRAY(struct lost_with) lost_with; /* sorted by root */
-	/* Set by ms-report: sites without recursion, comparison in the snapshot. */
+	/* Set by ms-report. folded: sites, without recursion in their stacks; diff: the comparison
+	 * in the snapshot. */
 	const struct site *const *folded;
 	size_t folded_count;
 	struct diff *diff; /* NULL = not compared */
@@ -319,8 +320,10 @@ struct model {
 	struct hidden hidden;
 	struct estimates *est; /* estimates of totals, end, peak and at */
 	struct live end, peak,
-		at;       /* live in all processes at these snapshots; UNKNOWN = no such snapshot */
-	struct live late; /* live in all processes at the end, allocated after the scans there */
+		at;       /* live in all processes at the end, the peak and --at; UNKNOWN = no such
+			     snapshot */
+	struct live late; /* live in all processes at the end, allocated after the scans at the
+			     end */
 	struct mmap_usage at_mmap; /* all processes at the moment of --at */
 	uint64_t at_time_ns, duration_ns;
 	uint32_t images;     /* number of processes that exec replaced by another image */
@@ -328,10 +331,10 @@ struct model {
 	uint32_t end_image;  /* index of the only image that existed at the end; NONE = several */
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* peak of the sum over all processes, and its
 						      time on the shared clock */
-	bool part; /* not every event of some process was counted: --at, --from or --to */
+	bool part; /* a process has events that were not counted, by --at, --from or --to */
 	uint64_t from_ns,
 		to_ns;     /* range of events counted, on the shared clock; UNKNOWN = no limit */
-	bool mapped_first; /* most memory is not heap, and mappings were recorded */
+	bool mapped_first; /* mappings were recorded, and most memory is not heap */
 	uint64_t traces_unreadable; /* number of unreadable traces in a folder */
 	/* Number of chains of interpreter frames that were not read; name of an unsupported
 	 * interpreter, or NULL. */
@@ -383,8 +386,8 @@ static inline const struct frame *model_frame(const struct model *m, uint32_t no
 	return node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
 }
 
-/* Reads a text column of table site, in the order of m->sites; NULL = null. In the model's arena.
- */
+/* Reads a text column of table site into the model's arena, in the order of m->sites; NULL =
+ * null. */
 const char **model_site_texts(struct model *m, const char *column);
 
 /* ---- rows.c ---- */

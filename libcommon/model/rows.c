@@ -15,7 +15,7 @@
 
 /* ---- columns of the current row ---- */
 
-/* Returns the next value of the row that was handed over. */
+/* Returns the next value of the row that the taker received. */
 static struct ms_value taken(struct reader *r)
 {
 	size_t at = r->at[r->col++];
@@ -58,8 +58,8 @@ int64_t reader_id(struct reader *r)
 	return v.type == MS_VALUE_NUMBER ? v.number : 0;
 }
 
-/* Returns the index of the row that the next column refers to. Rows handed over come before their
- * process; its index is computed from its id, as ids begin at 1. */
+/* Returns the index of the row that the next column refers to. Rows from the taker come before the
+ * row of their process, so the index of the process is computed from its id; ids begin at 1. */
 static uint32_t reference(struct reader *r, enum cell to)
 {
 	const struct model *m = r->m;
@@ -200,8 +200,8 @@ static const struct cell_column node_columns[] = {
 	CELL_AS("frame", FRAME, node, frame),
 };
 
-/* Accepts only rows whose frame is known. A caller's row must precede, so that walking outwards
- * ends. */
+/* Accepts only rows whose frame is known. The row of a caller must come before the rows of its
+ * callees, so that walking outwards ends. */
 READ_INTO(nodes, node, x.frame != NONE)
 
 static const struct cell_column site_columns[] = {
@@ -321,7 +321,8 @@ static void finish_sites(struct model *m)
 	bool end = strcmp(m->at_label, "end") == 0, peak = strcmp(m->at_label, "peak") == 0;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct site *s = &m->sites.v[i];
-		if (m->processes.v[s->process].became_row > 0) /* an exec, not the end */
+		if (m->processes.v[s->process].became_row > 0) /* replaced by exec, so not at the
+								  end */
 			s->end = (struct live){0};
 		if (end || peak)
 			s->at = end ? s->end : s->peak;
@@ -384,7 +385,7 @@ static void read_hidden(struct reader *r)
 	struct hidden *h = &r->m->hidden;
 	struct hidden_row x = {0};
 	reader_fill(r, &x);
-	h->at_mmap.usable = UNKNOWN; /* not recorded */
+	h->at_mmap.usable = UNKNOWN; /* usable sizes were not recorded */
 	if (sqlite3_column_type(r->st, 0) == SQLITE_NULL) {
 #define X(name, type, adds) h->name = figure_add(h->name, x.run.name);
 		MS_HIDDEN_ROW(X)
@@ -473,7 +474,7 @@ int reader_read_table(struct model *m, const struct reader_table *t, void *arg, 
 
 /* ---- rows that are handed over ---- */
 
-/* Finds the columns of the model's row in the row that is handed over. */
+/* Finds the columns that the model stores in a row that the taker received. */
 static void find_columns(struct reader *r, const char *table, const struct ms_value *v, size_t n)
 {
 	size_t i = 0;

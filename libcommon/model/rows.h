@@ -18,7 +18,7 @@ enum cell {
 	CELL_TRUE,     /* bool */
 	CELL_TEXT,     /* const char * in the model's arena; NULL for null */
 	CELL_BORROWED, /* const char *, valid until the next row */
-	/* uint32_t: index of the row referred to, or NONE */
+	/* uint32_t: index of the row that the cell's id stands for, or NONE */
 	CELL_PROCESS,
 	CELL_SNAPSHOT,
 	CELL_MODULE,
@@ -69,13 +69,13 @@ struct reader {
 };
 /* Stores the columns of the current row in the struct that the table's column list describes. */
 void reader_fill(struct reader *r, void *row);
-/* Calls the table's function for each row; reader_read() for each row of a query. 0, or -1 with
- * `err` set. */
+/* Calls the table's function for each of its rows. reader_read() calls `row` for each row of a
+ * query. 0, or -1 with `err` set. */
 int reader_read_table(struct model *m, const struct reader_table *table, void *arg,
 		      struct ms_err *err);
 int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err);
-/* Read the next column: a text in the model's arena, or NULL; a number, UNKNOWN (or 0) if it is
- * none or negative; an id. */
+/* Read the next column. reader_text: a text in the model's arena, or NULL; reader_number: a number,
+ * UNKNOWN if it is null or negative (reader_number_or_0: 0); reader_id: an id. */
 const char *reader_text(struct reader *r);
 uint64_t reader_number(struct reader *r);
 uint64_t reader_number_or_0(struct reader *r);

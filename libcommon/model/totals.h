@@ -14,8 +14,8 @@ struct figure {
 };
 
 /* Lists the figures in struct totals. The last four come from scans and samples, not from table
- * process alone. After figure_count come those outside "totals", for all processes only: two of
- * visible sites, two of growth. */
+ * process alone. The FIGURES_BESIDE entries after figure_count are not part of "totals" and exist
+ * for all processes together only: two of visible sites, two of growth. */
 extern const struct figure figures[];
 extern const size_t figure_count;
 #define FIGURES_OF_GROWTH 2

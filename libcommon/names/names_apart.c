@@ -70,8 +70,8 @@ const char *ms_name_difference(struct ms_arena *a, const char *name, struct ms_n
 			       part, d.arguments ? ">" : "");
 }
 
-/* Returns the length of the longest prefix that a name shares with a neighbour in a sorted
- * array. */
+/* Returns the length of the longest prefix that the name at index `at` has in common with a
+ * different neighbour in a sorted array. */
 static size_t unlike(const char *const *v, size_t n, size_t at)
 {
 	size_t most = 0;
@@ -88,8 +88,8 @@ static size_t unlike(const char *const *v, size_t n, size_t at)
 	return most;
 }
 
-/* Returns the distinguishing part in few columns: cut at its right, and at its left up to the byte
- * `own`, where it differs from all others. */
+/* Returns the distinguishing part, shortened to few columns: on its right, and on its left up to
+ * byte `own`, from which the name differs from all others. */
 static const char *brief_difference(struct ms_arena *a, const char *name,
 				    struct ms_names_difference d, size_t own, size_t columns,
 				    bool ascii)

@@ -14,13 +14,15 @@
 
 static const struct entry {
 	const char *name;
-	const char *module;          /* prefix of the module's base name; NULL: any, see is_sign */
+	const char *module;          /* prefix of the module's base name; NULL: any that is_sign
+					allows */
 	const char *functions;       /* names separated by spaces; a final * matches anything; NULL:
 				  all */
 	uint64_t blocks;             /* maximum blocks per call stack */
 	uint64_t min_size, max_size; /* size range of the blocks in bytes; 0: any */
-	bool inner;                  /* counts only as the caller of the allocator */
-	bool alone;                  /* applies only if no frame is user code or unknown */
+	bool inner;                  /* a frame counts only if it called the allocator */
+	bool alone;                  /* an entry for sites without user code or unknown frames
+					only */
 } entries[] = {
 	{"libstdc++ emergency pool", "libstdc++.so", NULL, 1, 70000, 80000, true, true},
 	{"libstdc++ emergency pool", NULL,
@@ -85,8 +87,8 @@ static bool is_name(const char *list, const char *function)
 	return false;
 }
 
-/* Tells whether a frame is typical of an entry. Functions with reserved names count in any module,
- * also in a static executable; others in the C library only. */
+/* Tells whether a frame is typical of the one-time allocation `e`. Functions with reserved names
+ * count in any module, also in a static executable; others in the C library only. */
 static bool is_sign(const struct entry *e, const char *base, const char *function)
 {
 	if (e->module && strncmp(base, e->module, strlen(e->module)) != 0)

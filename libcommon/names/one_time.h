@@ -8,17 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Holds the facts about a site that decide, besides its frames, whether it is a one-time
+/* Holds what is known about a site, besides its frames, to tell whether it is a one-time
  * allocation. */
 struct ms_one_time_site {
 	uint64_t min_size, max_size; /* bytes; 0 = not known */
 	uint64_t blocks;             /* maximum blocks live at once */
-	bool user;                   /* some frame is user code, or may be */
+	bool user;                   /* some frame is, or may be, user code */
 };
 
-/* Returns a bit set: bit i is set if this frame is typical of entry i. Either name may be NULL;
- * `module` is a path, `function` demangled. ms_one_time_inner() returns the bits that count in the
- * innermost frame only, the caller of the allocator. */
+/* Returns a bit set: bit i is set if this frame is typical of entry i in the list of one-time
+ * allocations. Either name may be NULL; `module` is a path, `function` demangled.
+ * ms_one_time_inner() returns the bits that count only for a frame that called the allocator
+ * directly. */
 uint32_t ms_one_time_signs(const char *module, const char *function);
 uint32_t ms_one_time_inner(void);
 /* Returns the kind of one-time allocation of a site with these signs, such as "stdio buffer"; NULL

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Prefixes of base names, up to ".so", "-2.36.so" and similar suffixes. */
+/* Base names of modules of language runtimes: prefixes, up to ".so", "-2.36.so" and similar
+ * suffixes. */
 static const char *const modules[] = {
 	"libc.so",     "libc-",        "libstdc++.so", "libgcc_s",
 	"libc++.so",   "libc++abi.so", "libunwind.so", "libm.so",
@@ -23,7 +24,7 @@ static const char *const modules[] = {
 	"libpython3",
 };
 
-/* Folders, which may occur anywhere in the path of a source file. */
+/* Folders of runtime sources, which may occur anywhere in the path of a source file. */
 static const char *const folders[] = {
 	"/usr/include/",     "/usr/lib/gcc/",      "/usr/lib/llvm",       "/usr/local/include/c++/",
 	"/include/c++/",     "/libstdc++-v3/",     "/libsupc++/",         "/rustc/",
@@ -31,7 +32,7 @@ static const char *const folders[] = {
 	"../csu/",           "/memscope.h",
 };
 
-/* Prefixes of qualified names without the return type. */
+/* Prefixes of the names of runtime functions: qualified, without the return type. */
 static const char *const names[] = {
 	"std::",
 	"__gnu_cxx::",
@@ -70,7 +71,8 @@ static const char *const names[] = {
 	"Java_sun_",
 };
 
-/* Complete names: roots of a stack, and allocators that are linked statically. */
+/* Complete names of runtime functions: roots of a stack, and allocators that are linked
+ * statically. */
 static const char *const exact[] = {
 	"_start",
 	"__libc_start_main",
@@ -91,8 +93,8 @@ static const char *const exact[] = {
 	"strndup",
 	"__strdup",
 	"__strndup",
-	"Interpreter", /* Java's interpreter, its callers, and stubs that compiled code is left
-			  through */
+	"Interpreter", /* Java's interpreter, its callers, and stubs by which compiled code
+			  leaves */
 	"StubRoutines (1)",
 	"StubRoutines (2)",
 	"UncommonTrapBlob",

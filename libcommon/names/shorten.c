@@ -184,7 +184,7 @@ static size_t count_arguments(const struct scan *c, const char *s)
 		if (++all == 1 || !is_default(one))
 			told = all;
 	} while (end && *end == ',');
-	/* the other arguments are deduced from the call */
+	/* for these, arguments after the first are deduced from the call */
 	bool made = ends_with(c, "make_shared") || ends_with(c, "make_unique");
 	return end != s + group(s) - 1 ? 0 : made ? 1 : told;
 }
@@ -396,7 +396,7 @@ static const char *with_strings(struct ms_arena *a, const char *function)
 
 /* ---- whole names ---- */
 
-/* Returns the name with that amount of template arguments. */
+/* Returns the name with the given amount of template arguments. */
 static const char *told(struct ms_arena *a, const char *function, enum detail detail,
 			const char *dots)
 {
@@ -419,13 +419,15 @@ static const char *dots_of(bool ascii)
 	return ascii ? ".." : "\xe2\x80\xa6";
 }
 
-/* Returns a name of std without "std::", which distinguishes more than its arguments do. */
+/* Returns a name of namespace std with "std" replaced by dots; a name's arguments distinguish it
+ * better than "std". */
 static const char *without_std(struct ms_arena *a, const char *s, const char *dots)
 {
 	return starts(s, "std::") ? ms_arena_printf(a, "%s%s", dots, s + 3) : s;
 }
 
-/* Returns a name without its own arguments: "make" for "make<..>" or "make::<..>". */
+/* Returns a name without the template arguments at its end: "make" for "make<..>" or
+ * "make::<..>". */
 static const char *without_own(struct ms_arena *a, const char *s, const char *dots)
 {
 	size_t n = strlen(s), k = strlen(dots) + 2;
@@ -435,8 +437,8 @@ static const char *without_own(struct ms_arena *a, const char *s, const char *do
 	return has ? ms_arena_strndup(a, s, n) : s;
 }
 
-/* Returns the name with as many arguments as fit in `columns`. In a name that may be cut they take
- * precedence over "std::". */
+/* Returns the name with as many template arguments as fit in `columns`. If `is_cut`, "std" is
+ * omitted before the arguments are. */
 static const char *with_arguments(struct ms_arena *a, const char *function, size_t columns,
 				  bool ascii, bool is_cut)
 {
@@ -454,7 +456,8 @@ static const char *with_arguments(struct ms_arena *a, const char *function, size
 	return s;
 }
 
-/* Returns a name that has parts, with std::string in its short form; NULL = it has none. */
+/* Returns a C++ or Rust name with std::string in its short form; NULL = the name cannot be
+ * shortened. */
 static const char *readable(struct ms_arena *a, const char *function)
 {
 	if (strnlen(function, (1 << 20) + 1) > 1 << 20 ||
@@ -475,8 +478,8 @@ size_t ms_name_least(struct ms_arena *a, const char *function, bool ascii)
 	return ms_utf8_columns(s ? told(a, s, NONE, dots_of(ascii)) : function);
 }
 
-/* Returns the next part of a name: what follows "::" or the "/" of a path, unless that is within
- * arguments; NULL = there is none. A name after "operator" belongs to the operator. */
+/* Returns the next part of a name: the text after "::" or after the "/" of a path, outside of
+ * template arguments; NULL = there is none. A name after "operator" belongs to the operator. */
 static const char *next_part(const char *s)
 {
 	if (starts(s, "operator"))
@@ -488,7 +491,7 @@ static const char *next_part(const char *s)
 		if (*s == '/' || starts(s, "::")) {
 			s += *s == '/' ? 1 : 2;
 			n = 0;
-			if (*s != '<') /* in "make::<T>" these are arguments */
+			if (*s != '<') /* in "make::<T>", "<T>" is no part of its own */
 				return *s ? s : NULL;
 		}
 	}
@@ -553,6 +556,6 @@ const char *ms_name_fit(struct ms_arena *a, const char *function, size_t columns
 	const char *typed = name ? of_type(a, s, columns, dots) : NULL;
 	if (typed)
 		return typed;
-	/* the name's position is more useful than its own arguments */
+	/* where a name belongs is more useful than its template arguments */
 	return cut(a, without_own(a, s, dots), columns, ascii);
 }

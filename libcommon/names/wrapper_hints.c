@@ -97,7 +97,8 @@ static bool ends_in(const char *word, const char *const *list, size_t n)
 }
 #define ENDS_IN(word, list) ends_in((word), (list), sizeof(list) / sizeof *(list))
 
-/* Tells whether a word may follow the verb: a manner of allocating, or untyped memory. */
+/* Tells whether a word may follow a verb such as "alloc" in the name of a wrapper: a manner of
+ * allocating, or untyped memory. */
 static bool is_qualifier(const char *word)
 {
 	static const char *const qualifiers[] = {

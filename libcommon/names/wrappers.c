@@ -11,8 +11,9 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/pattern.h"
 
-/* Complete names, sorted: from GNU programs, git and similar programs, GLib, SQLite, Python,
- * OpenSSL, libxml2, Perl, Ruby, PHP, Lua, FFmpeg, nginx, PostgreSQL, Apache, talloc and jq. */
+/* Complete names of known allocation wrappers, sorted: from GNU programs, git and similar programs,
+ * GLib, SQLite, Python, OpenSSL, libxml2, Perl, Ruby, PHP, Lua, FFmpeg, nginx, PostgreSQL, Apache,
+ * talloc and jq. */
 static const char *const known[] = {"CRYPTO_clear_realloc",
 				    "CRYPTO_malloc",
 				    "CRYPTO_memdup",
@@ -255,7 +256,8 @@ bool ms_is_wrapper(const char *function, const struct ms_wrappers *also)
 	bool found = false;
 	if (!function || !*function)
 		return false;
-	/* all expressions are tried, so that unmatched ones can be reported */
+	/* no early exit: every match must be noted, so that unmatched expressions can be
+	 * reported */
 	for (size_t i = 0; also && i < also->n; i++)
 		if (regexec(&also->v[i].regex, function, 0, NULL, 0) == 0)
 			also->v[i].met = found = true;

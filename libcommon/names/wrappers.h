@@ -10,7 +10,7 @@
 
 #include "libcommon/base/cli.h"
 
-/* Holds the functions given by --wrapper, besides the known ones. Zero = none. */
+/* Holds the wrapper functions given by --wrapper, in addition to the built-in ones. Zero = none. */
 struct ms_wrappers {
 	struct ms_wrapper {
 		const char *text;
@@ -33,10 +33,10 @@ bool ms_is_wrapper(const char *function, const struct ms_wrappers *also);
 /* Lists the classes of function names. */
 enum ms_wrapper_hint {
 	MS_HINT_NONE,
-	MS_HINT_GROW,  /* grows a pool or an arena, by its name */
-	MS_HINT_ALLOC, /* allocates, by its name: pool_alloc, AcquireAlignedMemory */
-	MS_HINT_MALLOC /* named after a function of the C library: my_malloc, mosquitto__strdup */
+	MS_HINT_GROW,  /* by its name, a function that grows a pool or an arena */
+	MS_HINT_ALLOC, /* by its name, an allocation function: pool_alloc, AcquireAlignedMemory */
+	MS_HINT_MALLOC /* named like a function of the C library: my_malloc, mosquitto__strdup */
 };
-/* Returns the class of a demangled name, or of NULL. A name alone is no proof: a function that
- * makes one kind of object may have such a name too. */
+/* Returns the class of a demangled name, or of NULL. A name alone proves nothing: a function that
+ * allocates only one type of object may have such a name too. */
 enum ms_wrapper_hint ms_wrapper_hint(const char *function);

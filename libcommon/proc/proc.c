@@ -133,8 +133,8 @@ int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *
 	p->pid = pid;
 	if (!root)
 		p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* Read after the pidfd was opened: if the folder is still alive, both are of the same
-	 * process. */
+	/* Read after pidfd_open: if the process of the folder still exists now, the pid was not
+	 * reused, so the pidfd refers to the same process. */
 	if (!ms_proc_read_stat(p, &st)) {
 		errno = ESRCH;
 		return ms_err_set(err, "no process %d", (int)pid);
@@ -189,8 +189,8 @@ static int read_whole(int fd, struct ms_regions *r)
 	return 0;
 }
 
-/* Drops earlier lines that a mapping overlaps: the kernel writes a few mappings per read, and
- * writes one that grew meanwhile again in its new extent. */
+/* Drops earlier lines that overlap this mapping. The kernel writes a few mappings per read, and
+ * repeats a mapping that has grown in between, with its new range. */
 static void drop_overlapped(struct ms_regions *r, const struct ms_proc_map *map)
 {
 	while (r->n && r->v[r->n - 1].map.end > map->start)
@@ -240,7 +240,7 @@ void ms_regions_sum(const struct ms_regions *r, struct ms_proc_memory *all, uint
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ms_region *v = &r->v[i];
 		ms_proc_memory_add(&sum, &v->memory);
-		if (v->kind != MS_REGION_VSYSCALL) /* in the kernel's address space */
+		if (v->kind != MS_REGION_VSYSCALL) /* vsyscall lies in the kernel's address space */
 			size += v->map.end - v->map.start;
 	}
 	if (all)

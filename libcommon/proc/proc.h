@@ -25,10 +25,10 @@ struct ms_proc {
 	pid_t pid;
 	int folder; /* /proc/PID */
 	bool own_folder;
-	int pidfd; /* -1 = none: another root, or an old kernel */
+	int pidfd; /* -1 = none: not below /proc, or the kernel is too old */
 	int statm, stat, rollup;
 	uint64_t page_bytes, tick_ns;
-	uint64_t start_ticks; /* field 22 of stat; with the pid it is unique */
+	uint64_t start_ticks; /* field 22 of stat; identifies a process, together with the pid */
 	char name[64];
 };
 
@@ -43,14 +43,15 @@ void ms_proc_close(struct ms_proc *p);
 /* Tells whether the process still exists and is no zombie. */
 bool ms_proc_alive(const struct ms_proc *p);
 
-/* Each rereads one file. False with errno set if it cannot be read or has no figures. */
+/* Read one file of the process again. False with errno set if the file cannot be read or has no
+ * figures. */
 bool ms_proc_read_statm(const struct ms_proc *p, struct ms_proc_statm *out);
 bool ms_proc_read_stat(const struct ms_proc *p, struct ms_proc_stat *out);
-/* Returns the peak RSS of the current program in bytes; 0 = not known. */
+/* Returns the peak RSS since the process's last exec, in bytes; 0 = not known. */
 uint64_t ms_proc_peak_rss(const struct ms_proc *p);
 /* Reads smaps_rollup. Takes about 12 ms per GB of resident memory. */
 bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out);
-/* Reads stat of the process with this folder, and keeps nothing open. */
+/* Reads stat in the open /proc folder of a process, and keeps no descriptor. */
 bool ms_proc_stat_at(int folder, struct ms_proc_stat *out);
 /* Reads a small file of `folder` ("status", "comm") into `text`, terminated by a NUL. False with
  * errno set. */
@@ -59,7 +60,7 @@ bool ms_proc_text_at(int folder, const char *name, char *text, size_t room);
 /* ---- regions ---- */
 
 struct ms_region {
-	struct ms_proc_map map; /* its path lives as long as the array */
+	struct ms_proc_map map; /* map.path lives as long as the array */
 	enum ms_region_kind kind;
 	struct ms_proc_memory memory; /* all 0 without smaps */
 };

@@ -6,11 +6,12 @@
 
 #include <errno.h>
 
-/* Least time between exact samples: a little under a second, so that a sample each second is
- * exact. */
+/* Minimum time between two readings of smaps: a little under a second, so that every sample of a
+ * series with one sample a second can be exact. */
 #define DETAIL_NS UINT64_C(950000000)
 #define DETAIL_SHARE 100u
-/* Least time between readings of stat, which costs more than the rest of a cheap sample. */
+/* Minimum time between two readings of stat, which takes longer than the rest of a sample without
+ * smaps. */
 #define COUNTS_NS UINT64_C(95000000)
 
 static uint64_t moved(uint64_t v, int64_t by)
@@ -69,7 +70,7 @@ void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, b
 	p->noted = true;
 	p->known |= s->peak_rss > p->before;
 	uint64_t most = s->peak_rss > p->before ? s->peak_rss : 0;
-	most = s->rss > most ? s->rss : most; /* neither figure is exact to the page */
+	most = s->rss > most ? s->rss : most; /* neither of the two figures is exact to the page */
 	p->bytes = most > p->bytes ? most : p->bytes;
 }
 

@@ -8,15 +8,16 @@
 
 #include "proc.h"
 
-/* Holds one sample: bytes; times in ns since the caller's zero. */
+/* Holds one sample of a process: in bytes; times in ns since a time that the caller chooses. */
 struct ms_proc_sample {
 	uint64_t ns;
 	uint64_t rss, vsz, heap;
-	bool exact; /* taken from smaps just now, and so are the next four */
+	bool exact; /* the figures are from smaps, read for this sample; else the next four are
+		       unknown */
 	uint64_t pss, private, shared, swap;
 	bool counted; /* the following figures are known */
 	uint64_t minflt, majflt, utime, stime, threads;
-	uint64_t peak_rss; /* bytes so far, as the kernel counts them; 0 = not known */
+	uint64_t peak_rss; /* bytes since the process's exec, from the kernel; 0 = not known */
 };
 
 /* Tracks the peak of resident memory in a recording, in bytes. The kernel's peak may precede the
@@ -41,11 +42,11 @@ struct ms_proc_sampler {
 	uint64_t detail_ns;             /* earliest time to read smaps again */
 	uint64_t counts_ns;             /* earliest time to read stat again */
 	int64_t rss_off, heap_off;      /* exact figure minus statm's */
-	bool detailed, denied;          /* smaps was read; it may not be read */
+	bool detailed, denied;          /* detailed: smaps was read; denied: permission to read
+					   smaps is missing */
 	struct ms_proc_sample last_one; /* latest exact sample */
 };
-/* Takes a sample at `ns` (of the clock that detail_ns uses). False: the process has no memory any
- * more. */
+/* Takes a sample at time `ns`, on the clock of detail_ns. False: the process has ended. */
 bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detail,
 			 struct ms_proc_sample *out);
 /* Fills the sample from /proc/PID/stat and status, as far as they can be read; `stat` receives all

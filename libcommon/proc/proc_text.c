@@ -50,7 +50,7 @@ bool ms_proc_parse_statm(const char *text, uint64_t page_bytes, struct ms_proc_s
 
 bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out)
 {
-	/* A name may hold anything, even ") R 1"; the text after the last ')' is the kernel's. */
+	/* The name can contain anything, even ") R 1"; the text after the last ')' cannot. */
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	*out = (struct ms_proc_stat){.fields = 4};
 	if (!open || !close || close < open || close[1] != ' ' || !close[2])
@@ -202,7 +202,7 @@ bool ms_proc_unescape(char *path)
 static bool is_library(const char *path)
 {
 	for (const char *p = strrchr(path, '/'); (p = strstr(p, ".so")); p += 3)
-		if (!p[3] || p[3] == '.' || p[3] == ' ') /* " (deleted)" */
+		if (!p[3] || p[3] == '.' || p[3] == ' ') /* ' ' begins " (deleted)" */
 			return true;
 	return false;
 }

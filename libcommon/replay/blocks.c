@@ -13,14 +13,14 @@
 struct ms_block_group {
 	uint64_t key; /* block number / 64 */
 	uint64_t had, live;
-	uint8_t had_count, live_count; /* number of set bits in each */
+	uint8_t had_count, live_count; /* numbers of set bits in `had` and in `live` */
 	struct ms_block_slot slots[];
 };
 
 /* ---- room for groups ---- */
 
-/* Free groups, by size: millions of groups of a few sizes are allocated and freed. They are cut
- * from chunks, and the group freed last is reused first. */
+/* Sizes of groups in slots. Millions of groups of a few sizes are allocated and freed, so each size
+ * has a free list, whose latest group is reused first. Groups are cut from chunks. */
 static const uint8_t room_slots[MS_BLOCK_ROOMS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 #define CHUNK_BYTES ((size_t)64 << 10)
 
@@ -166,7 +166,8 @@ static void add_old(struct ms_blocks *b, struct ms_block_group *g)
 	place(b, g);
 }
 
-/* Moves the live slots of the window's first group into an old group. */
+/* Moves the live slots of the first group in the window to a group in the hash table of old
+ * groups. */
 static void retire(struct ms_blocks *b, size_t group)
 {
 	uint64_t live = b->bits[group];
@@ -198,7 +199,7 @@ void ms_blocks_advance(struct ms_blocks *b, uint64_t number)
 }
 
 /* Removes entry `i` of the hash table and closes the gap, so that linear probing still finds all
- * others. */
+ * other entries. */
 static void drop(struct ms_blocks *b, size_t i)
 {
 	for (size_t j = i;;) {
@@ -217,7 +218,7 @@ static void drop(struct ms_blocks *b, size_t i)
 	}
 }
 
-/* Returns the index of the slot of the block with that `bit`. */
+/* Returns the index of the slot of the block whose bit in the group is `bit`. */
 static inline unsigned place_of(const struct ms_block_group *g, uint64_t bit)
 {
 	return ones(g->had & (bit - 1));

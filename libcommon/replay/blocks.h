@@ -31,9 +31,9 @@
 
 struct ms_live_block {
 	uint64_t size;  /* bytes */
-	uint64_t tick;  /* tick of its allocation */
-	uint32_t owner; /* as given to ms_blocks_add; in a free wide block: the next free one, plus
-			   1 */
+	uint64_t tick;  /* tick of the block's allocation */
+	uint32_t owner; /* as given to ms_blocks_add; in a free wide block: index of the next free
+			   one, plus 1 */
 };
 
 struct ms_block_slot {
@@ -55,7 +55,7 @@ struct ms_blocks {
 	struct ms_block_chunk *chunks;                /* memory that groups are cut from */
 	size_t chunk_left;
 	MS_ARRAY(struct ms_live_block) wide;
-	uint32_t free_wide; /* first free wide block, plus 1 */
+	uint32_t free_wide; /* index of the first free element of `wide`, plus 1 */
 };
 
 void ms_blocks_init(struct ms_blocks *b);
@@ -69,7 +69,7 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
 struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
-/* Prefetches an old block, as ms_blocks_expect does for any block. */
+/* Prefetches a block older than the window, as ms_blocks_expect does for any block. */
 void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
 /* Removes all blocks. */

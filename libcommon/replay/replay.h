@@ -44,10 +44,11 @@ struct ms_level {
 	uint64_t at_peak_bytes, at_peak_blocks;
 };
 
-/* Holds the figures of a site, those that events read first. After ms_replay_finish, the values of
- * `live` at the peak, `frees`, `temporary` and the classes are valid, too: see replay_cells.h. */
+/* Holds the figures of a site; the members that each event reads come first. After
+ * ms_replay_finish, the values of `live` at the peak, `frees`, `temporary` and the classes are
+ * valid, too: see replay_cells.h. */
 struct ms_replay_site {
-	uint32_t cell_key, cell; /* key and number of its latest cell */
+	uint32_t cell_key, cell; /* key and number of the site's latest cell */
 	struct ms_level live;
 	uint64_t max_live_bytes, max_live_blocks;
 	uint64_t lifetime_ticks, lifetime_allocations; /* sums over freed blocks */
@@ -58,9 +59,9 @@ struct ms_replay_site {
 	uint64_t frees, temporary;
 	uint64_t reallocations, failed;
 	/* blocks by size and lifetime: see replay_cells.h */
-	uint64_t classes;     /* bit set of its size classes */
-	uint32_t first_class; /* index of its first class in ms_replay.classes */
-	bool marked;          /* a free of one of its blocks was inferred */
+	uint64_t classes;     /* bit set of the site's size classes */
+	uint32_t first_class; /* index of the site's first class in ms_replay.classes */
+	bool marked;          /* a free of a block of the site was inferred */
 };
 
 /* Holds the allocations of one thread at one site; complete after ms_replay_finish. */
@@ -71,11 +72,11 @@ struct ms_replay_site_thread {
 };
 
 struct ms_replay_thread {
-	uint64_t last; /* number of its latest allocation, MS_NEVER = none */
+	uint64_t last; /* number of the thread's latest allocation, MS_NEVER = none */
 	uint64_t frees;
 	uint64_t first_tick, last_tick; /* first and last event */
 	bool seen;
-	/* figures of the blocks that it allocated, after ms_replay_finish: */
+	/* figures of the blocks that the thread allocated, after ms_replay_finish: */
 	struct ms_level live;
 	uint64_t allocations, bytes, temporary;
 };
@@ -98,8 +99,8 @@ struct ms_age_classes {
 	uint8_t by_bits[65];    /* class of the smallest age with that number of bits */
 };
 struct ms_replay_ages {
-	uint64_t time[MS_AGES], allocations[MS_AGES]; /* number of blocks by each kind of class; the
-							 sums are equal */
+	uint64_t time[MS_AGES], allocations[MS_AGES]; /* numbers of blocks by lifetime in time and
+							 in allocations; both have the same sum */
 };
 
 /* Sums up samples of a sampled recording: see replay_sampled.h. */
@@ -113,7 +114,7 @@ struct ms_sampled_sum {
  * live_last, blocks_last, mapped_last and sampled_last are the state at its end. */
 struct ms_replay_span {
 	uint64_t live_min, live_max, live_last, blocks_last;
-	uint64_t allocations, frees, bytes; /* within the span */
+	uint64_t allocations, frees, bytes; /* totals within the span */
 	uint64_t mapped_last;               /* 0 if not recorded */
 	struct ms_sampled_sum sampled_last; /* zero unless sampled */
 };
@@ -132,7 +133,7 @@ struct ms_beside_moment {
 	struct ms_beside_figure {
 		uint32_t site;
 		uint64_t slack_bytes, mapped_bytes;
-	} * figures; /* sites with any, sorted by site */
+	} * figures; /* sites that have such memory, sorted by site */
 	size_t count;
 };
 
@@ -143,7 +144,7 @@ struct ms_replay_moment {
 	uint64_t event; /* state before the event with this number in the file */
 	bool taken;
 	bool begins; /* counting begins here (ms_replay_count_from) */
-	bool missed; /* inside a part that a checkpoint skipped */
+	bool missed; /* no state, since a checkpoint skipped it */
 	uint64_t live_bytes, live_blocks;
 	struct ms_replay_figure {
 		uint32_t site;
@@ -151,7 +152,7 @@ struct ms_replay_moment {
 		uint64_t oldest_tick; /* oldest live block; MS_NEVER = not determined */
 	} * figures;                  /* sites with live blocks, sorted by site */
 	size_t figure_count;
-	struct ms_sampled_moment sampled; /* zero if not recorded, like `beside` */
+	struct ms_sampled_moment sampled; /* zero if not recorded, as is `beside` */
 	struct ms_beside_moment beside;
 };
 
@@ -162,7 +163,7 @@ struct ms_replay_moment {
 #define MS_REPLAY_TOTALS                                                                           \
 	uint64_t live_bytes, live_blocks, bytes, allocations, frees, temporary, freed_soon;        \
 	uint64_t next_number, last_tick;                                                           \
-	uint64_t run_max; /* most live bytes since the caller last set it; at most the peak */     \
+	uint64_t run_max; /* maximum of live bytes since the caller reset it; at most the peak */  \
 	uint64_t peak_epoch;
 struct ms_replay_totals {
 	MS_REPLAY_TOTALS
@@ -177,12 +178,12 @@ struct ms_replay {
 	};
 	struct ms_blocks blocks;
 	uint64_t events;
-	uint64_t position;   /* number of the next event in the file; more than `events` if some
-				were lost in damage */
-	uint64_t tick_limit; /* later events count as bad */
+	uint64_t position;   /* number of the next event in the file; above `events` if damage made
+				some unreadable */
+	uint64_t tick_limit; /* largest valid tick; events after it are invalid */
 	uint64_t restored,
-		restored_bytes; /* checkpoint being read: last block's number, plus 1; bytes so
-				   far */
+		restored_bytes; /* for the checkpoint being read: number of its last block, plus 1,
+				   and bytes so far */
 	uint64_t from_tick;     /* start of the figures and of the timeline: a checkpoint, or the
 				   start of counting */
 	uint64_t run_max_tick;
@@ -199,7 +200,7 @@ struct ms_replay {
 
 	struct ms_replay_site *sites;
 	size_t site_count, site_cap;
-	uint32_t *site_of_node; /* by node number: site + 1, 0 = none */
+	uint32_t *site_of_node; /* for each node: index of its site, plus 1; 0 = none */
 	size_t node_count, node_cap;
 	struct ms_replay_site_thread *records;
 	size_t record_count, record_cap;
@@ -226,20 +227,22 @@ struct ms_replay {
 	size_t moment_count;
 	struct {
 		uint64_t tick, event;
-	} alarm; /* when something other than the event is to be done next */
+	} alarm; /* next tick or event at which the fast path must stop */
 
 	uint64_t judged; /* first block allocated after the scan at the end; MS_NEVER = no scan. Set
 			    before ms_replay_finish */
 	struct ms_replay_late {
 		uint64_t bytes, blocks;
-	} * late;                   /* blocks allocated after that scan, by site; NULL = none */
-	uint64_t *oldest;           /* after ms_replay_finish, by site; NULL when sampled */
+	} * late;                   /* blocks allocated after the scan at the end, by site; NULL =
+				       none */
+	uint64_t *oldest;           /* tick of the oldest live block, by site, after
+				       ms_replay_finish; NULL when sampled */
 	struct ms_sampled *sampled; /* sums of samples: see replay_sampled.h; NULL = not a sampled
 				       recording */
 	struct ms_growth *growth;   /* live bytes over time: see replay_growth.h */
 	MS_ARRAY(struct ms_backing) backing; /* memory of custom heaps: see replay_mapped.h */
-	struct ms_beside *beside; /* memory beside the heap: see replay_mapped.h; NULL = not
-				     recorded */
+	struct ms_beside *beside;            /* mapped memory, usable sizes and stacks of frees: see
+				     replay_mapped.h; NULL = not recorded */
 };
 
 void ms_replay_init(struct ms_replay *r);
@@ -250,8 +253,8 @@ void ms_replay_free(struct ms_replay *r);
 /* Requests the state before the first event at or after `tick` (MS_NEVER: before event number
  * `event`). Call before the first event. Returns the index in r->moments of the result. */
 size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event);
-/* Makes counting begin at that moment: all figures, the peak too, then cover later events only,
- * except live bytes and blocks. */
+/* Makes counting begin at a moment: all figures, the peak too, then cover later events only, except
+ * live bytes and blocks. */
 void ms_replay_count_from(struct ms_replay *r, size_t moment);
 /* Announces stack nodes up to `count - 1`. An event with any other node counts as one without a
  * stack. */
@@ -262,9 +265,9 @@ void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n);
 
 /* Replaces the live blocks by a checkpoint: call ms_replay_restore, then pass the blocks in order
  * and the latest allocation of each thread, then call ms_replay_restored. False = the checkpoint is
- * before the events already applied, and nothing has changed. `anew`: earlier events are not in the
- * file or were not read, so figures and timeline begin here; else some were lost in damage, and
- * counting continues. */
+ * before the events already applied, and nothing has changed. `anew` true: earlier events are not
+ * in the file or were not read, so figures and timeline begin here. False: some earlier events were
+ * lost in damage, and counting continues. */
 bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 /* Adds a block of the checkpoint. False = its number is not above the previous one. */
 bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b);
@@ -277,6 +280,6 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
 /* Frees memory that only events need; no event may follow. Call after ms_replay_finish. */
 void ms_replay_settle(struct ms_replay *r);
-/* Returns the live bytes and blocks of a level at the peak. */
+/* Returns the bytes and blocks that `l` had live at the peak. */
 void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
 		       uint64_t *blocks);

@@ -12,13 +12,13 @@
 
 #include <stdlib.h>
 
-/* With more moments than this, the age of blocks is not determined: it takes a pass over the live
- * blocks for each moment. */
+/* Limit on moments for which the age of blocks is determined, since each needs a pass over the live
+ * blocks. */
 #define AGES_MOMENTS 64u
 
 /* ---- the timeline ---- */
 
-/* Merges pairs of spans: twice the time in the same memory. */
+/* Merges pairs of spans of the timeline, so that the same memory covers twice the time. */
 static void halve(struct ms_replay *r)
 {
 	for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++) {
@@ -33,7 +33,7 @@ static void halve(struct ms_replay *r)
 	r->span_ticks *= 2;
 }
 
-/* Returns a span in which nothing happens. */
+/* Returns a span without events, in which the present state continues. */
 static struct ms_replay_span still(const struct ms_replay *r)
 {
 	struct ms_replay_span s = {.live_min = r->live_bytes,
@@ -210,5 +210,6 @@ void ms_replay_alarm(struct ms_replay *r, uint64_t tick)
 	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
 	next = sample < next ? sample : next;
 	next = span_end < next ? span_end : next;
-	r->alarm.tick = r->tick_limit < next ? r->tick_limit : next; /* bad events are not quick */
+	r->alarm.tick = r->tick_limit < next ? r->tick_limit : next; /* the fast path must not see
+									invalid events */
 }

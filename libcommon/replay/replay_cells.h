@@ -19,13 +19,13 @@
 struct ms_replay_cell {
 	struct ms_level live;
 	uint64_t allocations, bytes, temporary;
-	/* Blocks added (or, if negative, removed) without a call: those of a checkpoint, and
+	/* Blocks added (or, if negative, removed) without a call: blocks of a checkpoint, and
 	 * inferred frees. Frees = allocations + others - live blocks. */
 	uint64_t others;
 	uint32_t site, thread;
-	uint32_t record; /* index of its ms_replay_site_thread, after ms_replay_sum_cells */
+	uint32_t record; /* index of the cell's ms_replay_site_thread, after ms_replay_sum_cells */
 	uint8_t class;
-	bool restored; /* it received blocks of a checkpoint */
+	bool restored; /* the cell has blocks of a checkpoint */
 };
 
 static inline unsigned ms_bits(uint64_t v)
@@ -41,7 +41,7 @@ static inline uint32_t ms_cell_key(uint32_t thread, uint64_t size_bytes)
 }
 _Static_assert(MS_SIZE_CLASSES == 1u << 6 && MS_REPLAY_THREADS_MAX <= 1u << 26, "a key's bits");
 
-/* Makes the cell with that key the latest one of the site; creates it if needed. */
+/* Makes the cell with that key the site's current one; creates the cell if needed. */
 void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint32_t key);
 
 /* Returns the number of the cell for a site, a thread and a size. */

@@ -155,8 +155,8 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 
 /* ---- counting anew ---- */
 
-/* Resets all counts except live ones. Live blocks keep their cells; cells without live blocks
- * become as new. */
+/* Resets all counts except live ones. Live blocks keep their cells; cells without live blocks are
+ * reset completely. */
 static void forget_counts(struct ms_replay *r)
 {
 	for (size_t i = 0; i < r->site_count; i++)
@@ -178,8 +178,7 @@ static void forget_counts(struct ms_replay *r)
 		s->max_live_blocks = s->live.blocks += c->live.blocks;
 	}
 	r->age_count = 0;
-	r->explained = r->explained == r->events + 1; /* an explanation of the next event still
-							 holds */
+	r->explained = r->explained == r->events + 1; /* keeps an explanation of the next event */
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
 	r->bytes = r->temporary = r->freed_soon = r->inferred_frees = r->unknown_frees = 0;
 	r->inherited_frees = r->inherited_freed_bytes = r->before_frees = r->before_freed_bytes = 0;

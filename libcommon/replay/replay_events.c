@@ -124,7 +124,7 @@ void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint
 
 /* ---- blocks come and go ---- */
 
-/* Totals are passed as `t`: those of `r` or, in the fast path, a copy in registers. `quick`: the
+/* Totals are passed as `t`: &r->totals or, in the fast path, a copy in registers. `quick` means the
  * fast path, in which the recording is neither sampled nor has memory beside the heap. */
 
 /* Updates the maxima after live bytes have grown. `position`: number of the next event. */
@@ -226,24 +226,24 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
  * sites, by known threads, between two alarms. They are applied with the totals in registers;
  * one_event applies the others. */
 
-/* Prefetch distance in events, for the blocks that they free. */
+/* Distance, in events, of prefetching the blocks that frees refer to. */
 #define LOOK_AHEAD 12
 
-/* Applies the first of `n` events, up to the first unusual one. None may be at an alarm by
- * position. Not for recordings that are sampled or have memory beside the heap. Returns the number
- * applied. */
+/* Applies the first of `n` events, up to the first unusual one. No alarm may be set for the number
+ * of one of these events. Not for recordings that are sampled or have memory beside the heap.
+ * Returns the number applied. */
 static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 {
 	struct ms_replay_totals t = r->totals;
 	struct ms_replay_span *span = &r->spans[r->span];
 	uint64_t least = span->live_min, most = span->live_max;
 	size_t i = 0;
-	if (r->alarm.tick <= r->last_tick) /* gone off already */
+	if (r->alarm.tick <= r->last_tick) /* an alarm is already due */
 		return 0;
 	for (; i < n; i++, ev++) {
 		if (i + LOOK_AHEAD < n && ev[LOOK_AHEAD].kind == MS_EV_FREE)
 			ms_blocks_expect(&r->blocks, ev[LOOK_AHEAD].freed);
-		/* also false when time goes back */
+		/* also false if the time is lower than before */
 		bool usual = ev->time_ticks - t.last_tick < r->alarm.tick - t.last_tick &&
 			     ev->thread < r->thread_count;
 		if (__builtin_expect(!usual, 0))
@@ -289,7 +289,7 @@ static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
 
 static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
 {
-	uint32_t site = ms_replay_site_of(r, ev->stack); /* this may move r->sites */
+	uint32_t site = ms_replay_site_of(r, ev->stack); /* may move r->sites */
 	bool again = ev->kind != MS_EV_ALLOC;
 	r->reallocations += again;
 	r->sites[site].reallocations += again;
@@ -298,8 +298,8 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	span->live_max = r->live_bytes > span->live_max ? r->live_bytes : span->live_max;
 }
 
-/* Counts a free of a block from before the fork. The next event then does not count as a free of an
- * unknown block. */
+/* Counts a free of a block from before the fork, so that the next event does not count as a free of
+ * an unknown block. */
 static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
 {
 	r->explained = r->events + 1;
@@ -308,8 +308,8 @@ static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
 								      space */
 }
 
-/* Counts a free of a block from before the attachment. The next event, or else an earlier one, then
- * does not count as a free of an unknown block. */
+/* Counts a free of a block from before the attachment. The next event, or with MS_BEFORE_EARLIER an
+ * earlier one, does not count as a free of an unknown block. */
 static void before_free(struct ms_replay *r, const struct ms_event *ev)
 {
 	if (ev->freed == MS_BEFORE_EARLIER)

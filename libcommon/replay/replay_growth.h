@@ -16,17 +16,19 @@
 struct ms_grown {
 	uint32_t site; /* UINT32_MAX: the whole heap */
 	struct ms_trend trend;
-	/* Blocks of the site that became older than survival_ns (the highest of ms_age_ns that half
-	 * of the live blocks have reached): those still live, and those freed. 0 and 0 = not
-	 * conclusive. */
+	/* Numbers of the site's blocks that were live longer than survival_ns: survivors are still
+	 * live, victims were freed. survival_ns is the highest of ms_age_ns that half of the live
+	 * blocks have reached. 0 and 0 = not conclusive. */
 	uint64_t survival_ns, survivors, victims;
 };
 
 struct ms_growth {
 	double tick_seconds;
-	double teardown; /* seconds, 0 = none: see trend.h; set by ms_growth_end */
-	bool exits;      /* the process ends with the recording; set before ms_growth_end */
-	uint64_t first, every, next; /* ticks: first sample, interval, next sample */
+	double teardown;             /* seconds, 0 = none: see trend.h; set by ms_growth_end */
+	bool exits;                  /* the process ends at the end of the recording; set before
+			    ms_growth_end */
+	uint64_t first, every, next; /* ticks: time of the first sample, interval, time of the next
+					sample */
 	size_t count;
 	float total[MS_GROWTH_SAMPLES];
 	float **rows; /* indexed by site: MS_GROWTH_SAMPLES values, or NULL */

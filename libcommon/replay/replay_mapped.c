@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define HEAPS_MOST 4096u /* an invalid trace may have any number of heaps */
+#define HEAPS_MOST 4096u /* limit, as an invalid trace may have any number of heaps */
 
 static struct ms_beside *beside(struct ms_replay *r)
 {
@@ -139,14 +139,15 @@ static uint64_t end_of(const struct ms_event *ev)
 	return ev->size < UINT64_MAX - ev->address ? ev->address + ev->size : UINT64_MAX;
 }
 
-/* Removes the range from the mapped ranges; `hold`: its bytes remain counted. */
+/* Removes the range of the event from the mapped ranges; `hold`: the bytes removed remain
+ * counted. */
 static bool cut(struct ms_replay *r, const struct ms_event *ev, bool hold)
 {
 	struct cutting c = {r, ev->thread, hold};
 	return ms_ranges_cut(&r->beside->ranges, ev->address, end_of(ev), cut_piece, &c) != 0;
 }
 
-/* Stops counting the bytes held since the thread's last UNMAP of an mremap. */
+/* Stops counting the bytes that the thread's last UNMAP of an mremap held back. */
 static void give_held(struct ms_replay *r, uint32_t thread)
 {
 	struct ms_beside *b = r->beside;
@@ -244,7 +245,7 @@ void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m)
 	m->figures = ms_xrealloc(m->figures, m->count, sizeof *m->figures);
 }
 
-/* Releases all held bytes: a recording may end between the halves of an mremap. */
+/* Stops counting all held bytes: a recording may end between the two events of an mremap. */
 void ms_beside_finish(struct ms_replay *r)
 {
 	while (r->beside->held.n)

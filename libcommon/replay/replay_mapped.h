@@ -18,11 +18,12 @@
 #include "replay.h"
 
 struct ms_beside_site {
-	struct ms_level slack, mapped; /* their `blocks` are unused */
+	struct ms_level slack, mapped; /* members `blocks` unused */
 	uint64_t maps, mapped_bytes;   /* calls, and bytes of all calls */
 };
 
-/* Holds bytes that the UNMAP of an mremap removed from `site`, until its MAP. */
+/* Holds the bytes that the UNMAP event of an mremap removed from `site`, until the MAP event
+ * follows. */
 struct ms_beside_held {
 	uint32_t thread, site;
 	uint64_t bytes;
@@ -35,16 +36,18 @@ struct ms_beside_free {
 };
 
 struct ms_beside {
-	bool mapped, usable, free_stacks; /* whether each was recorded */
+	bool mapped, usable, free_stacks; /* flags: mapped memory, usable sizes and stacks of frees
+					     were recorded */
 	bool asked_usable;                /* usable sizes were requested */
 
 	struct ms_beside_site *sites;
 	size_t site_count;
 
-	struct ms_blocks slacks; /* slack as `size`; initialised if `window` is set */
+	struct ms_blocks slacks; /* live blocks with their slacks as sizes; initialised if `window`
+				    is set */
 	uint64_t slack_bytes, peak_slack_bytes;
 
-	struct ms_ranges ranges; /* owners are sites */
+	struct ms_ranges ranges; /* mapped ranges; the owner of a range is its site */
 	MS_ARRAY(struct ms_beside_held) held;
 	uint64_t maps, unmaps, taken_bytes; /* calls, and bytes of all calls */
 	uint64_t mapped_bytes;              /* current bytes */
@@ -55,21 +58,23 @@ struct ms_beside {
 	struct ms_lookup free_index; /* finds `frees` by site and stack */
 };
 
-/* Starts tracking what the MS_OPTION_* in `options` say was recorded. Call before the first
- * event. */
+/* Starts tracking mapped memory, usable sizes and stacks of frees, whichever the MS_OPTION_* bits
+ * in `options` show as recorded. Call before the first event. */
 void ms_beside_start(struct ms_replay *r, uint64_t options);
 void ms_beside_free(struct ms_beside *b);
 
-/* Called by the replay if r->beside is set: a block with that `slack` (as in struct ms_event) was
- * added to `site`; a block of `size` bytes was removed from `site`; the heap has a new peak; a
- * moment is saved; the recording ends. */
+/* Called by the replay if r->beside is set: ms_beside_added after a block with that `slack` (as in
+ * struct ms_event) was added to `site`, ms_beside_removed after a block of `size` bytes was
+ * removed, ms_beside_peak at a new peak of the heap, ms_beside_moment to save a moment,
+ * ms_beside_finish at the end of the recording. */
 void ms_beside_added(struct ms_replay *r, uint64_t number, uint32_t slack, uint32_t site);
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site,
 		       uint64_t size);
 void ms_beside_peak(struct ms_replay *r);
 void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m);
 void ms_beside_finish(struct ms_replay *r);
-/* Resets everything for a checkpoint, whose blocks (ms_beside_added) and ranges are then passed. */
+/* Resets everything before a checkpoint is read; the caller then passes its blocks to
+ * ms_beside_added and its ranges to ms_beside_restore_range. */
 void ms_beside_restore(struct ms_replay *r);
 void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range);
 /* Resets counts, but not live figures. */
@@ -82,9 +87,9 @@ const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t 
 
 /* ---- backing: the memory that custom heaps cut their blocks from ---- */
 
-/* Holds the backing of one custom heap. */
+/* Counts the malloc blocks that one custom heap is cut from. */
 struct ms_backing {
-	uint32_t node; /* its marker's stack node, 0 = not known */
+	uint32_t node; /* stack node of the heap's marker, 0 = not known */
 	uint64_t bytes, blocks, most_bytes;
 	uint64_t taken; /* number of blocks ever taken */
 };

@@ -31,7 +31,7 @@ static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 /* Returns the site of a stack node, created if needed (this may move r->sites). An unknown node
  * counts as no stack. */
 uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack);
-/* Notes an allocation at the site at `tick`. */
+/* Updates the site's first and last time for an allocation at `tick`. */
 static inline void ms_replay_seen_at(struct ms_replay_site *s, uint64_t tick)
 {
 	if (__builtin_expect(s->first_tick == MS_NEVER, 0))
@@ -49,12 +49,12 @@ void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick);
 void ms_replay_alarm(struct ms_replay *r, uint64_t tick);
 /* Saves the remaining moments and closes the timeline of a recording that ends at `tick`. */
 void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick);
-/* Returns for each site the tick of its oldest live block, MS_NEVER = it has none; to be freed.
- * Found by a pass over the blocks. NULL for a sampled recording, in which the oldest block may not
- * have been recorded. */
+/* Returns, for each site, the tick of its oldest live block, MS_NEVER = it has none. Makes a pass
+ * over the blocks; the caller frees the array. NULL for a sampled recording, in which the oldest
+ * block may not have been recorded. */
 uint64_t *ms_replay_oldest(const struct ms_replay *r);
-/* Returns for each site its live blocks allocated after the scan at the end, to be freed; NULL =
- * there are none. */
+/* Returns, for each site, its live blocks allocated after the scan at the end; the caller frees the
+ * array. NULL = there are none. */
 struct ms_replay_late *ms_replay_late(const struct ms_replay *r);
 /* Begins counting at `tick`, with the present live blocks. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);

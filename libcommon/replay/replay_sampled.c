@@ -70,7 +70,7 @@ static void take(struct ms_sampled_sum *from, const struct ms_sampled_sum *x)
 	from->bytes -= x->bytes;
 	from->blocks_variance -= x->blocks_variance;
 	from->bytes_variance -= x->bytes_variance;
-	if (!from->samples) /* rounding errors remain */
+	if (!from->samples) /* removes what rounding errors have left */
 		*from = (struct ms_sampled_sum){0};
 }
 

@@ -17,7 +17,8 @@
 
 struct ms_sampled_site {
 	struct ms_sampled_sum all, freed, live;
-	struct ms_sampled_sum at_peak; /* valid while `epoch` is the peak's: see replay.h */
+	struct ms_sampled_sum at_peak; /* valid while `epoch` is that of the latest peak: see
+					  replay.h */
 	uint64_t epoch;
 	uint64_t smallest; /* size of the smallest recorded block */
 };
@@ -28,7 +29,7 @@ struct ms_sampled_thread {
 	uint64_t smallest;
 };
 
-/* Holds one thread's sums at one site. Parallel to ms_replay.records. */
+/* Holds one thread's sums at one site; element i belongs to ms_replay.records[i]. */
 struct ms_sampled_record {
 	uint64_t allocations, live_blocks;
 };
@@ -36,8 +37,9 @@ struct ms_sampled_record {
 struct ms_sampled {
 	uint64_t mean; /* mean bytes between sample points */
 	struct ms_sampled_site total;
-	uint64_t inferred_frees;       /* in blocks, which are neither freed nor live */
-	struct ms_sampled_site *sites; /* parallel to ms_replay.sites, but may be shorter */
+	uint64_t inferred_frees;       /* in blocks; such blocks count neither as freed nor as
+					  live */
+	struct ms_sampled_site *sites; /* by index in ms_replay.sites; may be shorter */
 	size_t site_count, site_cap;
 	struct ms_sampled_thread *threads;
 	size_t thread_count;
@@ -53,8 +55,8 @@ struct ms_sampled {
 void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes);
 void ms_sampled_free(struct ms_sampled *s);
 
-/* Called by the model before it updates the peak: a block was added to a cell, or removed from one.
- * Sizes are as recorded. */
+/* Called by the replay before it updates the peak, when a block was added to a cell, or removed
+ * from one. Sizes are as recorded. */
 void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t cell);
 void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
 			const struct ms_live_block *b);
@@ -66,15 +68,15 @@ static inline uint64_t ms_sampled_size(const struct ms_sampled *s, uint64_t size
 {
 	return s ? ms_sample_bytes(size, s->mean) : size;
 }
-/* Resets the live sums for a new state, whose blocks are then passed to ms_sampled_put. Counts and
- * the peak are kept. */
+/* Resets the live sums before a checkpoint is read, whose blocks are then passed to ms_sampled_put.
+ * Counts and the peak are kept. */
 void ms_sampled_restore(struct ms_replay *r);
 void ms_sampled_put(void *r, uint64_t number, const struct ms_live_block *b);
-/* Begins counting anew with the live blocks, before the model sets the peak. */
+/* Begins counting anew with the live blocks; call before the replay sets the peak. */
 void ms_sampled_begin(struct ms_replay *r);
 void ms_sampled_finish(struct ms_replay *r);
 
-/* Returns the sum of a site at the peak; site_count = of the whole heap. */
+/* Returns the sum of a site at the peak; with site_count as `site`, that of the whole heap. */
 struct ms_sampled_sum ms_sampled_at_peak(const struct ms_sampled *s, size_t site);
 /* Return the spread of the bytes, and of the number of blocks, of some samples. `smallest`: size of
  * the smallest block that may have been missed. */
