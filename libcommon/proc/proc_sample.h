@@ -31,11 +31,11 @@ void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, b
 
 /* Holds the state of sampling a process.
  *
- * statm costs a microsecond, but counts pages of files that were written, and stacks, with the
- * anonymous ones, and is some pages wrong on machines with many cores. smaps is exact, at the cost
- * of visiting every page. So smaps is read at most once a second and for at most a hundredth of the
- * time, and between two readings RSS and heap are what statm says, moved by what it was off at the
- * last reading. */
+ * statm costs a microsecond, but counts written pages of files and stacks as anonymous memory, and
+ * is wrong by some pages on machines with many cores. smaps is exact, but reading it makes the
+ * kernel visit every page. So smaps is read at most once a second and for at most a hundredth of
+ * the time. In between, RSS and heap are computed from statm plus the difference found at the last
+ * reading of smaps. */
 struct ms_proc_sampler {
 	struct ms_proc proc;
 	struct ms_regions regions;

@@ -23,7 +23,7 @@ struct name {
 struct ms_anonymizer {
 	struct ms_arena arena;
 	MS_ARRAY(struct name) names;
-	struct ms_lookup index; /* names by text and space */
+	struct ms_lookup index; /* finds a name's number by its text and kind */
 	uint32_t last[SPACES];
 };
 
@@ -89,8 +89,8 @@ static bool is_special(const char *text)
 	return !*text;
 }
 
-/* Replaces each part of a path. `library`: a library of the runtime, which the new name still
- * shows. */
+/* Replaces each part of a path. `library`: belongs to the runtime, which stays visible in the new
+ * name. */
 static const char *path(struct ms_anonymizer *a, const char *text, bool library)
 {
 	char *copy = ms_arena_strdup(&a->arena, text), *rest = copy;

@@ -47,8 +47,8 @@ int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...)
 	return rc;
 }
 
-/* The pragmas fix everything that could differ between two machines or runs: page size, vacuum
- * mode, and zeroes in place of deleted content. */
+/* These pragmas set everything that could make the bytes of a database differ between machines or
+ * runs: page size, vacuum mode, and overwriting of deleted content by zeroes. */
 static const char settings[] =
 	"PRAGMA page_size=4096; PRAGMA auto_vacuum=NONE; PRAGMA encoding='UTF-8'; PRAGMA "
 	"secure_delete=ON;"
@@ -59,9 +59,9 @@ static const char settings[] =
 		MS_SNAPSHOT_APPLICATION_ID) ";"
 					    "PRAGMA user_version=" STRING(MS_SNAPSHOT_VERSION) ";";
 
-/* Ends the program if memory runs out: a query that cannot be prepared, or ends early, would
- * look like one without rows. If a query exceeds its own memory limit, the code is the same but
- * the text differs. */
+/* Ends the program if SQLite runs out of memory, since a query that cannot be prepared, or ends
+ * early, would seem to have no rows. A query that exceeds its own memory limit has the same code,
+ * but another text. */
 static void on_trouble(void *arg, int code, const char *text)
 {
 	(void)arg;
@@ -73,7 +73,7 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 {
 	sqlite3 *db = NULL;
 	sqlite3_config(SQLITE_CONFIG_LOG, on_trouble,
-		       NULL); /* refused once SQLite is in use; the earlier setting stays */
+		       NULL); /* fails once SQLite is in use, and the earlier setting remains */
 	int flags =
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(":memory:", &db, flags, NULL) != SQLITE_OK) {
@@ -123,7 +123,7 @@ int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err)
 	unsigned char *image = ms_snapshot_image(db, &size, err);
 	if (!image)
 		return -1;
-	ms_progress_hide(); /* the reader may show its own progress */
+	ms_progress_hide(); /* the program that reads our output may show progress itself */
 	int rc = ms_snapshot_put(path, image, size, err);
 	sqlite3_free(image);
 	return rc;

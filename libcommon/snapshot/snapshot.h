@@ -44,8 +44,8 @@ struct ms_row_taker {
 struct ms_build_options {
 	const char *const *points; /* --at, `point_count` points; none = peak and end */
 	size_t point_count;
-	/* the first points that alone do not justify reading all of a trace if others are asked
-	 * for, too */
+	/* number of leading points that are of minor importance: for other points or limits, only
+	 * part of a trace may be read, and these points are then left out */
 	size_t usual_points;
 	const char *from, *to; /* --from, --to: POINT, or NULL */
 	uint64_t every_ns;     /* --every; 0 = not given */
@@ -62,12 +62,14 @@ struct ms_build_options {
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns; /* --symbols=debuginfod: total time limit; 0 = do not use it */
 	const struct ms_wrappers *wrappers; /* --wrapper; NULL = known and detected ones */
-	/* or NULL; not used if rows must be corrected later */
+	/* receives the large tables, unless their rows must be corrected later; NULL = the database
+	 * receives them */
 	const struct ms_row_taker *taker;
 };
 
 /* Holds the result of a build, for exit statuses and banners: numbers of traces by condition.
- * `incomplete` includes `unreadable`, the files in folders that could not be read at all. */
+ * `incomplete` includes `unreadable`, the number of files in folders that could not be read at
+ * all. */
 struct ms_build_result {
 	unsigned traces, incomplete, growing, unreadable;
 	uint64_t events;
@@ -113,8 +115,8 @@ unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err);
  * or -1 with `err` set. */
 int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err);
 
-/* Writes an image to `path` (NULL = standard output), without files beside it from which SQLite
- * would change it. Returns 0, or -1 with `err` set. In snapshot_beside.c. */
+/* Writes an image to `path` (NULL = standard output). No file that SQLite would apply to the image,
+ * such as a journal, may exist beside it. Returns 0, or -1 with `err` set. In snapshot_beside.c. */
 int ms_snapshot_put(const char *path, const void *image, size_t size, struct ms_err *err);
 
 /* Runs statements without results. Returns 0, or -1 with `err` set. */

@@ -14,9 +14,9 @@
 enum {
 	PLAIN,
 	SOME, /* only some rows of a key-value table */
-	LIST, /* a JSON list; of a command, the first word is a program */
+	LIST, /* a JSON list; in a command line, the first word is a program */
 	KEY,  /* replaced twice, since a new name may equal another row's old name */
-	GONE, /* set to null: from a key, names can be guessed */
+	GONE, /* set to null, since names can be guessed from a key */
 	HOWS
 };
 
@@ -24,7 +24,7 @@ enum {
 static const struct {
 	const char *table, *column;
 	int is;
-	enum ms_name kind, others; /* others: all list entries but the first */
+	enum ms_name kind, others; /* others: kind of all list entries except the first */
 	const char *where;         /* NULL = all rows */
 } columns[] = {
 #define X(table, column, is, kind, others)                                                         \

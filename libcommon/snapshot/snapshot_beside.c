@@ -27,7 +27,7 @@
 enum { JOURNAL, WAL, SHM, SUFFIXES };
 static const char *const suffixes[SUFFIXES] = {"-journal", "-wal", "-shm"};
 
-/* Examines `name` with a suffix in the folder of `at`. Returns false if no file has that name. */
+/* Finds the file whose name is that of `at` plus a suffix. Returns false if there is none. */
 static bool look(const struct ms_dest *at, int suffix, char name[NAME_ROOM], struct stat *st)
 {
 	snprintf(name, NAME_ROOM, "%s%s", at->name, suffixes[suffix]);
@@ -37,14 +37,17 @@ static bool look(const struct ms_dest *at, int suffix, char name[NAME_ROOM], str
 
 /* ---- writing ---- */
 
-/* Tells whether a file begins like one of SQLite's, or like one that SQLite has cleared. */
+/* Tells whether a file has the first bytes of a journal, log or log index of SQLite, or the zeros
+ * of one that SQLite has cleared. */
 static bool is_sqlites(int folder, const char *name)
 {
 	static const unsigned char heads[][8] = {
 		{0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}, /* journal */
-		{0x37, 0x7f, 0x06, 0x82, 0x00, 0x2d, 0xe2, 0x18}, /* log; next: other checksums */
+		{0x37, 0x7f, 0x06, 0x82, 0x00, 0x2d, 0xe2, 0x18}, /* log; the next entry: a log with
+								     big-endian checksums */
 		{0x37, 0x7f, 0x06, 0x83, 0x00, 0x2d, 0xe2, 0x18},
-		{0x18, 0xe2, 0x2d, 0x00, 0, 0, 0, 0}, /* index of a log; next line: a new one */
+		{0x18, 0xe2, 0x2d, 0x00, 0, 0, 0, 0}, /* index of a log; the next entry: an empty
+							 one */
 		{0},
 	};
 	unsigned char head[8] = {0};
@@ -57,8 +60,8 @@ static bool is_sqlites(int folder, const char *name)
 	return false;
 }
 
-/* Removes SQLite's files beside `at`. Any other file with such a name belongs to somebody else:
- * that is an error. */
+/* Removes the journal, log and log index that SQLite has left beside `at`. A file with such a name
+ * that is not SQLite's is an error. */
 static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 {
 	char name[NAME_ROOM];
@@ -81,8 +84,8 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 	return 0;
 }
 
-/* Finds the folder and name of the file `fd`. Returns false if it has none or is not a regular
- * file. */
+/* Finds the folder and name of the open file `fd`. Returns false if it has no name or is not a
+ * regular file. */
 static bool place_of(int fd, struct ms_dest *at)
 {
 	char own[32], path[PATH_MAX];
@@ -165,15 +168,16 @@ static bool is_hot(const struct ms_dest *at, const char *name, const struct stat
 	return st->st_size && first;
 }
 
-/* Tells whether a file belongs to the database's owner, to root or to us; others cannot have
- * given it its name. */
+/* Tells whether a file belongs to the database's owner, to root or to us, and has no other hard
+ * links, which anybody could have made. */
 static bool is_its(const struct stat *st, const struct stat *database)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
 	       (st->st_uid == 0 || st->st_uid == database->st_uid || ms_dest_ours(st));
 }
 
-/* Tells whether the log is in use and can be fully trusted. */
+/* Tells whether the database has a log that must be applied, and only the database's owner, root or
+ * we can have written it. */
 static bool is_log(const struct ms_dest *at, const struct stat *database, bool wal)
 {
 	char name[NAME_ROOM];

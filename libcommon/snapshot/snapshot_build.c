@@ -28,7 +28,7 @@ static void show_progress(void *arg)
 {
 	struct build *b = arg;
 	uint64_t done = 0, now = ms_clock_ns(CLOCK_MONOTONIC);
-	if (now < b->due_ns) /* there may be thousands of traces to add up */
+	if (now < b->due_ns) /* adding up the bytes of thousands of traces takes time */
 		return;
 	b->due_ns = now + SHOW_NS;
 	for (size_t i = 0; i < b->all.n; i++)
@@ -79,8 +79,8 @@ int ms_build_start(struct build *b, struct running *p)
 
 /* ---- the database ---- */
 
-/* Tells whether some process was polled or its start is not counted, so that the sum of all
- * processes is unknown. */
+/* Tells whether some process was only polled, or is counted from later than its start, so that the
+ * sum of all processes is unknown. */
 static bool some_in_part(const struct build *b)
 {
 	bool part = false;
@@ -134,8 +134,8 @@ static int fill_meta(struct build *b, sqlite3 *db)
 	return ms_insert_close(&in);
 }
 
-/* An empty database is made by a second thread during the replay, because parsing our own schema
- * takes as long as 100,000 events. */
+/* A second thread makes the empty database during the replay, because parsing the schema takes as
+ * long as replaying 100,000 events. */
 #define STACK_BYTES (512u << 10)
 
 struct maker {
@@ -166,7 +166,7 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 {
 	struct ms_insert in = ms_insert(db, "sum_timeline", err);
 	uint64_t last = 0, processes = 0;
-	bool begun = false; /* nothing counts before --from */
+	bool begun = false; /* stays false until the first bucket at or after --from */
 	for (size_t i = 0; i < s->buckets; i++) {
 		bool used = s->bucket[i].used;
 		begun |= used;
@@ -184,7 +184,7 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* Tells whether a taker may receive the rows: no row is corrected later, and no process has
+/* Tells whether a taker may receive the rows: not if rows are corrected later, nor if a process has
  * custom heaps, which are found by examining tables. */
 static bool may_be_taken(const struct build *b)
 {
@@ -253,7 +253,7 @@ static uint64_t raise_file_limit(void)
 	return lim.rlim_cur;
 }
 
-/* Does everything up to the database. */
+/* Opens and replays all traces, before a database is filled. */
 static int replay(struct build *b)
 {
 	set_clock(b);

@@ -17,10 +17,11 @@
 struct running {
 	struct ms_kept_process keep;
 	const char *path;
-	struct ms_recording *glance; /* its trace read in advance, or NULL */
+	struct ms_recording *glance; /* the process's trace, if read in advance; or NULL */
 	uint64_t start_ns;           /* start time on the clock shared by all traces */
-	uint64_t next_ns;            /* time of its next event, from origin_ns */
-	bool ended;                  /* all events are applied, next_ns is its end */
+	uint64_t next_ns;            /* time of the process's next event, from origin_ns */
+	bool ended;                  /* all events are applied, and next_ns is the end of the
+					process */
 	dev_t dev;
 	ino_t ino;
 };
@@ -29,9 +30,10 @@ struct running {
 struct run_folder {
 	const char *path;
 	struct ms_run_index index;
-	const struct running *of; /* its first trace, which identifies the run */
-	const char *empty;        /* an empty file in it, or NULL */
-	const char *why;          /* error of its first file that is no trace, or NULL */
+	const struct running *of; /* first trace of the folder, which identifies the run */
+	const char *empty;        /* an empty file in the folder, or NULL */
+	const char *why;          /* error of the first file in the folder that is no trace, or
+				     NULL */
 };
 
 struct build {
@@ -41,7 +43,7 @@ struct build {
 	struct ms_arena arena;
 	const char *const *labels;
 	size_t label_count, asked;        /* the first `asked` labels must be in some process */
-	struct ms_point *points;          /* one per label */
+	struct ms_point *points;          /* point of each label */
 	const struct ms_point *from, *to; /* --from and --to, or NULL */
 	MS_ARRAY(struct running *) all;   /* in the order in which they were added */
 	MS_ARRAY(struct running *) queue; /* binary heap, smallest next_ns first */
@@ -50,14 +52,14 @@ struct build {
 	struct ms_sum sum;
 	const char *successor_missing;
 	unsigned unreadable_count;
-	const char *unreadable; /* the unreadable files and the reasons */
+	const char *unreadable; /* names of unreadable files, with the reasons */
 	MS_ARRAY(struct run_folder) folders;
 	struct ms_stream *stream; /* the input "-", or NULL */
 	MS_ARRAY(int) spooled;    /* descriptors of temporary copies */
 	uint64_t bytes;           /* bytes of all files, for progress */
 	const char *replaying;    /* text of the progress message */
 	uint64_t due_ns;          /* time of the next progress message */
-	uint64_t files_max;       /* most files open at a time */
+	uint64_t files_max;       /* limit on open files */
 };
 
 /* ---- snapshot_build.c ---- */
@@ -90,7 +92,7 @@ int ms_build_input(struct build *b, const char *path);
 int ms_build_successor(struct build *b, const struct running *p);
 /* Numbers the processes by start time, and links each to its parent. */
 void ms_build_number(struct build *b);
-/* Fills in the counts of b->res, once all traces are replayed. */
+/* Sets the counts in b->res, once all traces are replayed. */
 void ms_build_count(struct build *b);
 
 /* ---- snapshot_step.c ---- */

@@ -31,9 +31,9 @@ static void put_grown(struct ms_insert *in, int64_t process, int64_t site, const
 		   rounded("teardown_ns", t->teardown > 0, t->teardown * 1e9));
 }
 
-/* Widens the interval of the slope for a sampled recording. All samples of a block have the same
- * error while the block lives, which the interval ignores: a rise of n samples has an error of
- * n's root. */
+/* Widens the interval of the slope for a sampled recording. The interval assumes independent
+ * samples, but the sampling error of a block is the same in all samples taken during its life:
+ * growth by n recorded blocks has an error of sqrt(n) blocks. */
 static struct ms_trend widened(struct ms_trend t, double mean)
 {
 	double seconds = t.to - t.from;

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNREADABLE_TOLD 10u /* files listed by name, at most */
+#define UNREADABLE_TOLD 10u /* maximum number of unreadable files listed by name */
 
 /* ---- which traces ---- */
 
@@ -71,7 +71,7 @@ static void note_unreadable(struct build *b, const char *why)
 					b->unreadable ? "; " : "", why);
 }
 
-/* Tells whether the same error was reported for a file of a folder. */
+/* Tells whether the error `why` was already reported for a file of a folder. */
 static bool told(const struct build *b, const char *why)
 {
 	for (size_t i = 0; i < b->folders.n; i++)
@@ -135,7 +135,7 @@ static int add_folder(struct build *b, const char *path)
 		 : ms_err_set(b->err, "no traces in the folder '%s'", path);
 }
 
-/* Adds a copy of a pipe, which cannot be read twice as some points require. */
+/* Adds a copy of a pipe: some points require reading the trace twice. */
 static int add_copy(struct build *b, int fd, const char *name)
 {
 	struct ms_stream *s = b->stream;
@@ -274,8 +274,8 @@ static int by_start(const void *a, const void *b)
 	       strcmp(x->path, y->path);
 }
 
-/* Identifies an image: by its run of ms-record, whose name is 16 arbitrary bytes, and its number
- * in that run. */
+/* Identifies an image by the run of ms-record, which has a name of 16 arbitrary bytes, and the
+ * number of the image in this run. */
 struct image_key {
 	const char *session;
 	size_t session_bytes;
@@ -315,7 +315,7 @@ static const struct ms_run_index *index_of(const struct build *b, const struct i
 	return NULL;
 }
 
-/* Returns the row of image `key`, or of its nearest ancestor that has one; 0 = none. */
+/* Returns the row id of image `key`, or of the nearest ancestor with a row; 0 = there is none. */
 static int64_t row_of(const struct build *b, const struct image_key *keys, struct image_key key)
 {
 	const struct ms_run_index *x = index_of(b, &key);

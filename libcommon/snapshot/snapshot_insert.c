@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_AT_ONCE 4096u /* pending values that cause an insert */
-#define PARTS 4u             /* statements for these values */
+#define VALUES_AT_ONCE 4096u /* number of pending values at which rows are inserted */
+#define PARTS 4u             /* number of statements that these values are divided among */
 
 /* Lists the names of columns `from` to `to`, each followed by `value`. */
 static const char *names(struct ms_insert *in, struct ms_arena *a, size_t from, size_t to,

@@ -43,17 +43,19 @@ struct ms_insert {
 	const char *table;
 	struct ms_err *err;
 	const struct ms_row_taker *taker; /* receives each row instead of the database; or NULL */
-	bool both;                        /* the database receives the rows, too */
+	bool both;                        /* the database receives each row as well */
 	unsigned unknown;         /* enum ms_needs: columns with one of these needs become null */
-	bool *is_unknown;         /* by column: it becomes null; made at the first row */
-	bool none;                /* a need of the table is not met: its rows are dropped */
+	bool *is_unknown;         /* for each column: whether it becomes null; allocated at the
+				     first row */
+	bool none;                /* the table lacks required data (enum ms_needs): its rows are
+				     dropped */
 	size_t keys;              /* for an update: number of key values at the end of a row */
 	size_t columns;           /* values in a row; 0 = no row yet */
 	size_t at_once;           /* rows inserted by `many`, which is cheaper than single rows */
 	sqlite3_stmt *one, *many; /* `many` is made once there are enough rows */
 	bool failed;              /* all later calls do nothing */
 	bool now;                 /* each row is inserted when it ends */
-	MS_ARRAY(struct ms_value) values; /* of pending rows; their texts are in `text` */
+	MS_ARRAY(struct ms_value) values; /* values of pending rows; their texts are in `text` */
 	struct ms_arena text;
 };
 
@@ -81,7 +83,7 @@ static inline struct ms_value ms_null(const char *column)
 	return (struct ms_value){.column = column};
 }
 
-/* Returns a value with the 64 bits of `v`, as SQLite's signed integer. */
+/* Returns an integer value with the same 64 bits as `v`, since SQLite's integers are signed. */
 static inline struct ms_value ms_address(const char *column, uint64_t v)
 {
 	return (struct ms_value){column, MS_VALUE_NUMBER, {(int64_t)v}};
@@ -126,5 +128,5 @@ void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n);
 		      sizeof((struct ms_value[]){__VA_ARGS__}) / sizeof(struct ms_value))
 /* Ends the current row. */
 void ms_end_row(struct ms_insert *in);
-/* Puts these values and ends the row, which includes values put before. */
+/* Appends these values to the current row, and ends the row. */
 #define ms_put_row(in, ...) (ms_put(in, __VA_ARGS__), ms_end_row(in))

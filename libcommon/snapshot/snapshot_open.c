@@ -60,13 +60,14 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 	return 0;
 }
 
-/* The text of a table on one line: earlier snapshots of this version have other line breaks. */
+/* Makes the SQL for the text of a table without line breaks, which differ in earlier snapshots of
+ * this version. */
 #define ONE_LINE(sql)                                                                              \
 	"replace(replace(" sql ", '(' || char(10) || '  ', '('), char(10) || '  ', ' ')"
 #define SAME_TEXT ONE_LINE("s.sql") " = " ONE_LINE("m.sql")
 
-/* Checks that each of our tables exists with exactly our text, so that a view, virtual table or
- * generated column cannot replace it. */
+/* Checks that the definition of each table equals ours, so that no view, virtual table or generated
+ * column replaces a table. */
 static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 {
 	struct ms_arena a = {0};
@@ -222,8 +223,8 @@ static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const ch
 
 /* Describes an input whose first bytes were read to identify it. */
 struct input {
-	const char *name; /* for messages */
-	char *path;       /* without @POINT; malloc'ed */
+	const char *name; /* name of the input, for messages */
+	char *path;       /* path without @POINT; malloc'ed */
 	int fd;
 	bool seekable; /* a regular file with a name, which can be opened again */
 	unsigned char head[SNIFF];

@@ -79,7 +79,7 @@ static bool wants(const struct build *b, enum ms_point_kind kind)
 
 /* ---- reading a trace in advance ---- */
 
-/* Tells whether reading may begin at a checkpoint: not if a figure needs the whole history. */
+/* Tells whether reading may begin at a checkpoint; false if a figure needs the whole history. */
 static bool part_allowed(const struct build *b)
 {
 	bool asked = b->opt->point_count > b->opt->usual_points || b->opt->every_ns || b->from;
@@ -268,10 +268,10 @@ int ms_span_find(const char *path, const char *from, const char *to, struct ms_s
 /* ---- what must be read ---- */
 
 struct plan {
-	struct spot *spots; /* spots by label */
+	struct spot *spots; /* spot of each label */
 	struct spot from, to;
 	uint64_t first_tick,
-		last_tick; /* of the events to apply; last_tick: the first tick not applied */
+		last_tick; /* range of ticks to read: from first_tick to before last_tick */
 };
 
 static uint64_t tick_of(const struct running *p, const struct spot *s)
@@ -279,7 +279,8 @@ static uint64_t tick_of(const struct running *p, const struct spot *s)
 	return s->ns / p->keep.rec->head->tick_ns;
 }
 
-/* Extends the plan to a moment: the state before first_tick serves all moments. */
+/* Extends the range of ticks so that a moment can be computed: the state before first_tick must
+ * precede every moment. */
 static void widen(struct plan *plan, const struct running *p, const struct spot *s)
 {
 	uint64_t tick = tick_of(p, s), before = s->tick != MS_NEVER ? tick : tick ? tick - 1 : 0;
@@ -344,7 +345,7 @@ static int set_span(struct build *b, struct running *p, const struct plan *plan)
 				  b->from ? b->from->label : "(of the cut)",
 				  b->to ? b->to->label : "(of the cut)");
 	if (from->kind == MS_KEPT_MOMENT || (b->from && from->kind != MS_KEPT_START)) {
-		/* never reached: nothing of this process counts */
+		/* a limit that is never reached, so nothing of this process counts */
 		static const struct spot never = {MS_KEPT_MOMENT, 0, MS_NEVER, MS_NEVER - 1};
 		struct ms_kept_point count = keep(p, from->kind == MS_KEPT_MOMENT ? from : &never);
 		ms_replay_count_from(&k->rec->replay, count.moment);

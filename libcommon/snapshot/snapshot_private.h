@@ -12,7 +12,7 @@
 /* Describes a trace on a descriptor that cannot be opened again; its first `head_size` bytes
  * were read to identify it. */
 struct ms_stream {
-	int fd; /* set to -1 when the build takes it over */
+	int fd; /* set to -1 when the build takes ownership */
 	const char *name;
 	const void *head;
 	size_t head_size;
@@ -25,10 +25,10 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 /* ---- snapshot_beside.c ---- */
 
 struct stat;
-/* Checks the files beside a database from which SQLite would change it. `database`: the status
- * of the file open at `path`; `wal`: its header is in WAL mode. *log: its own log must be read
- * with it; else the database is complete alone. Returns 0, or -1 with `err` set if there is a
- * file that SQLite would use but that cannot be trusted. */
+/* Checks the files beside a database that SQLite would apply to it. `database`: the status of the
+ * file open at `path`; `wal`: the header is in WAL mode. *log is set if the database must be read
+ * together with its log; else the database file is complete. Returns 0, or -1 with `err` set if
+ * there is a file that SQLite would use but that cannot be trusted. */
 int ms_snapshot_beside(const char *path, const struct stat *database, bool wal, bool *log,
 		       struct ms_err *err);
 
@@ -45,7 +45,7 @@ struct ms_kept_point {
 	size_t moment;    /* index among the replay's moments */
 };
 
-/* Holds the live blocks at a point, of one site or of the whole process. */
+/* Counts the live blocks at a point, of one site or of the whole process. */
 struct ms_live {
 	uint64_t bytes, blocks;
 	uint64_t oldest_tick; /* allocation time of the oldest block; MS_NEVER = unknown */
@@ -60,11 +60,11 @@ struct ms_kept_process {
 	struct ms_recording *rec;
 	int64_t id, parent; /* row ids; parent 0 = none */
 	uint64_t offset_ns;
-	struct ms_kept_point *points; /* one per label */
-	struct ms_sum_share share;    /* its part of the sum of all processes */
+	struct ms_kept_point *points; /* point of each label */
+	struct ms_sum_share share;    /* the process's part of the sum of all processes */
 	struct ms_kept_point from;    /* point of --from, or MS_KEPT_ABSENT */
 	uint64_t to_ns;               /* time of --to; MS_NEVER = the end */
-	bool counted_from;            /* figures count only from --from on */
+	bool counted_from;            /* figures count from --from, not from the start */
 	bool from_event;              /* --from is an event within a tick */
 };
 
@@ -91,22 +91,24 @@ struct ms_filling {
 	bool look_again; /* look symbols up in files, even if the trace has them */
 	bool no_site_details, one_process;
 	const struct ms_row_taker *taker; /* NULL = all rows go into the database */
-	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids used */
+	int64_t modules, frames, stacks, sites, threads, snapshots; /* last row id used in each
+								       table */
 	MS_ARRAY(struct ms_site_signs) signs;
 };
 
 /* Lists the logical frames of one frame of the trace; the first is the innermost. */
 struct ms_logical {
-	uint32_t first, count; /* indices of places */
+	uint32_t first, count; /* range of indices of places */
 	int64_t row;           /* row id of the first frame; the others follow */
 };
 
-/* Describes a place, which is one logical frame. */
+/* Describes a logical frame, which is called a place. */
 struct ms_stack_place {
 	const struct ms_location *at;
-	uint32_t frame, module; /* indices in the trace */
-	bool runtime;           /* it belongs to the language's runtime, or is only a note */
-	bool wrapper;           /* it passes on blocks from the allocator */
+	uint32_t frame, module; /* frame number and module id in the trace */
+	bool runtime;           /* the function belongs to the language's runtime, or the frame is
+				   only a note */
+	bool wrapper;           /* the function passes on blocks from the allocator */
 };
 
 /* Holds the rows made from the call stacks of one process. */
@@ -114,8 +116,10 @@ struct ms_stack_rows {
 	struct ms_signs *signs; /* signs by node */
 	uint32_t *row_of_node;  /* row of the innermost logical frame; 0 = no site uses it */
 	uint32_t *user_of_node; /* row of the frame that names a site with this innermost node */
-	unsigned __int128 *key_of_node; /* NULL if details of sites are not needed */
-	const char **entry_of_site;     /* NULL if details are not needed; entry NULL = unknown */
+	unsigned __int128 *key_of_node; /* key of each node's stack; NULL if details of sites are
+					   not needed */
+	const char **entry_of_site;     /* allocator function that each site calls, NULL = unknown;
+					   NULL if details are not needed */
 	uint64_t without_symbol;
 };
 
@@ -130,9 +134,9 @@ struct ms_fill {
 	bool corrected;   /* site figures are corrected after all rows are written */
 	struct ms_stack_rows stacks;
 	struct ms_site_sums {
-		uint64_t allocations, bytes; /* sums over its threads */
-		uint64_t soon;               /* blocks freed soon */
-	} * sums;                            /* sums by site */
+		uint64_t allocations, bytes; /* sums over the thread's sites */
+		uint64_t soon;               /* blocks that were freed soon */
+	} * sums;                            /* sums for each site */
 	uint32_t *order;                     /* sites in the order of their rows */
 	int64_t *row_of_site;                /* row ids by site index */
 	int64_t *row_of_thread;              /* row ids by thread; 0 = no row */
@@ -202,13 +206,14 @@ int ms_fill_polled(struct ms_fill *w);
 /* Return the smallest and the largest size of a class of ms_replay.sizes. */
 uint64_t ms_size_class_low(unsigned class);
 uint64_t ms_size_class_high(unsigned class);
-/* Puts four columns: bytes and blocks at the peak, then at the end. */
+/* Appends four columns to the row: bytes and blocks at the peak, then at the end. */
 struct ms_insert;
 void ms_put_level(struct ms_insert *in, const struct ms_replay *r, const struct ms_level *l);
-/* Puts the rest of a size class's row: its limits and figures. */
+/* Appends the other columns of a size class's row: its limits and figures. */
 void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned class,
 		  const struct ms_replay_size *c);
-/* Tells whether a loss record is about events that lie between recorded ones. */
+/* Tells whether a loss record is a gap within the recording, not the pause before a delayed start
+ * (--start-after). */
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
 /* Returns which data besides the heap was not recorded, as enum ms_needs. In snapshot_mapped.c. */
 unsigned ms_beside_not_known(const struct ms_recording *t);

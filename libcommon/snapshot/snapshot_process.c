@@ -129,8 +129,8 @@ static void put_totals(const struct ms_recording *t, struct ms_insert *in)
 	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks));
 }
 
-/* Puts the blocks and bytes that a forked process inherited, and how many of them it freed. Not
- * for a sampled recording, whose sums would have to be estimated. */
+/* Appends the blocks and bytes that a forked process inherited, and how many of them it freed. Not
+ * used for a sampled recording, in which these sums would have to be estimated. */
 static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
@@ -172,8 +172,8 @@ static uint64_t dropped_until(const struct ms_recording *t)
 		       : t->end.number[MS_END_DROPPED_UNTIL];
 }
 
-/* Puts the gaps that options caused: before the start, in pauses, and events dropped at
- * --max-size; and the span that is counted. */
+/* Appends the gaps that options caused (before the start, in pauses, and events dropped at
+ * --max-size) and the time span that is counted. */
 static void put_gaps(const struct ms_kept_process *p, struct ms_insert *in)
 {
 	const struct ms_recording *t = p->rec;
@@ -201,7 +201,7 @@ static const struct ms_row *head_of(const struct ms_recording *t)
 	return head;
 }
 
-/* Puts the blocks that an attached process had allocated before its recording began, and how
+/* Appends the blocks that an attached process had allocated before its recording began, and how
  * many of them it freed. */
 static void put_before(const struct ms_recording *t, struct ms_insert *in)
 {
@@ -209,7 +209,7 @@ static void put_before(const struct ms_recording *t, struct ms_insert *in)
 	const struct ms_replay *r = &t->replay;
 	const struct ms_row *head = head_of(t);
 	uint64_t state = head ? head->number[MS_BEFORE_STATE] : 0;
-	/* In other states, the trace has only the frees of these blocks. */
+	/* in other states the blocks are unknown, and the trace has only their frees */
 	bool frees = state == MS_BEFORE_WHOLE || state == MS_BEFORE_PART;
 	if (head)
 		ms_put(in, ms_text("before", MS_WORD(states, state)),

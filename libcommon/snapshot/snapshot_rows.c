@@ -131,7 +131,7 @@ static int fill_sites(struct ms_fill *w)
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
 	free(verdicts);
-	/* later tables need only row_of_node */
+	/* of w->stacks, later tables need only row_of_node */
 	struct ms_stack_rows *s = &w->stacks;
 	MS_FREE(s->user_of_node, s->signs, s->key_of_node, s->entry_of_site);
 	*s = (struct ms_stack_rows){.row_of_node = s->row_of_node,
@@ -254,7 +254,7 @@ struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_po
 	return v;
 }
 
-/* Puts the resident, proportional, private and swapped bytes of a sample. */
+/* Appends the resident, proportional, private and swapped bytes of a sample to a row. */
 static void put_sample(struct ms_insert *in, const struct ms_row *s)
 {
 	ms_put(in, MS_FIELD("rss_bytes", s, MS_SAMPLE_RSS), MS_FIELD("pss_bytes", s, MS_SAMPLE_PSS),
@@ -363,7 +363,8 @@ static int fill_samples(struct ms_fill *w)
 	for (size_t i = 0; i < w->t->samples.n; i++) {
 		const struct ms_row *s = &w->t->samples.v[i];
 		uint64_t time = s->number[MS_SAMPLE_TIME];
-		if (last != UINT64_MAX && time <= last) /* one row per time, in order */
+		if (last != UINT64_MAX && time <= last) /* the table has one row per time, in
+							   ascending order */
 			continue;
 		last = time;
 		ms_put(&in, ms_int("process", w->p->id), ms_int("time_ns", time));
@@ -418,8 +419,8 @@ static int fill_losses(struct ms_fill *w)
 
 /* ---- */
 
-/* Tells whether events are missing (sampled, lost or damaged): then some blocks are unknown, and
- * so is what happened between two events of a thread. */
+/* Tells whether events are missing (sampled, lost or damaged): then some blocks are unknown, and so
+ * are the events between two recorded events of a thread. */
 static bool some_events_missing(const struct ms_recording *t)
 {
 	const struct ms_fields *i = &t->info, *e = &t->end;

@@ -12,14 +12,14 @@
 
 #include <stdlib.h>
 
-/* The key of the whole run, and of all sites or threads, in table estimate. */
+/* Key in table estimate for the whole run, and for all sites or threads together. */
 #define WHOLE 0
 
 struct fill {
 	const struct ms_fill *to;
 	const struct ms_sampled *s;
 	struct ms_insert estimates;
-	int64_t snapshot, site, thread; /* keys of the next estimates */
+	int64_t snapshot, site, thread; /* keys of the estimates that are written next */
 };
 
 static struct ms_insert update(struct fill *w, const char *table, size_t keys)
@@ -50,7 +50,7 @@ static void put_estimate(struct fill *w, const char *figure, uint64_t value, str
 		   ms_real("step_variance", x.step_variance));
 }
 
-/* Puts the estimates of two figures of `sum`: its bytes, whose value in the model is `bytes`,
+/* Writes the estimates of two figures of `sum`: its bytes, which the replay estimates as `bytes`,
  * and its number of blocks. */
 static void put_pair(struct fill *w, const char *const figures[2], uint64_t bytes,
 		     const struct ms_sampled_sum *sum, uint64_t smallest)
@@ -149,7 +149,7 @@ static int fill_timeline(struct fill *w)
 	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = r->from_tick / r->span_ticks; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &r->spans[i].sampled_last);
-		uint64_t low, high, tick = i * r->span_ticks; /* the same time as in the row */
+		uint64_t low, high, tick = i * r->span_ticks; /* key of the row in table timeline */
 		tick = tick < r->from_tick ? r->from_tick : tick;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
@@ -186,7 +186,7 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
 	const struct ms_replay *r = w->to->r;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
-	struct ms_live *bytes = ms_live_at(w->to->t, p); /* bytes as estimated in the model */
+	struct ms_live *bytes = ms_live_at(w->to->t, p); /* bytes as estimated by the replay */
 	struct ms_insert u = update(w, "snapshot", 1);
 	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;

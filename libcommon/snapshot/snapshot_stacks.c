@@ -38,7 +38,7 @@ struct work {
 	struct ms_logical *frames; /* logical frames by frame number */
 	MS_ARRAY(struct ms_location) locations;
 	struct ms_stack_place *places; /* places by index in `locations` */
-	struct ms_signs *signs;        /* signs by place, of that place alone */
+	struct ms_signs *signs;        /* signs of each place, without its callers' */
 	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: no module */
 	int64_t module_base;
 };
@@ -142,7 +142,7 @@ static void places_from_files(struct work *w, const struct ms_frame *fr)
 		*MS_PUSH(&w->locations) = found[i];
 }
 
-/* Tells whether the last location found since `first` has a function name. */
+/* Tells whether the last of the locations found from index `first` on has a function name. */
 static bool names_one(const struct work *w, size_t first)
 {
 	return w->locations.n > first && w->locations.v[w->locations.n - 1].function;
@@ -204,7 +204,7 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 	return room;
 }
 
-/* Fills in w->places and w->signs from each place alone, without its callers. */
+/* Fills w->places and w->signs with what each place shows by itself, without its callers. */
 static void judge_places(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -259,9 +259,9 @@ static int fill_frames(struct work *w)
 	return ms_insert_close(&in);
 }
 
-/* Returns the signs of a frame together with its callers'. A frame is a sign of a known one-time
- * allocation of the runtime (one_time.h) only if no frame of the user's own code lies between it
- * and the allocator. */
+/* Returns the signs of a frame together with those of its callers. A frame is a sign of a known
+ * one-time allocation of the runtime (one_time.h) only if no user code lies between the frame and
+ * the allocator. */
 static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller)
 {
 	if (!frame.user)
@@ -270,10 +270,10 @@ static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller
 	return frame;
 }
 
-/* Writes the used nodes. A node's user frame is the first of its own logical frames that is
- * neither runtime nor a wrapper of malloc, else its caller's. If all are runtime or wrappers, it
- * is the outermost wrapper; if there is none either, the site is named after its innermost
- * frame. Parents come first, so one pass is enough. */
+/* Writes the used nodes. A node's user frame is the first of its own logical frames that is neither
+ * runtime nor a wrapper of malloc; if there is none, the user frame of its caller. If all frames
+ * are runtime or wrappers, it is the outermost wrapper; without wrappers, the site is named after
+ * its innermost frame. Parents come first, so one pass is enough. */
 static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -338,7 +338,7 @@ static const char *called_by(struct work *w, uint32_t frame)
 	return ms_entry_point(ms_symbols_called(w->f->symbols, *handle, q.address));
 }
 
-/* Returns the name of a frame that is itself a function of the allocator, else NULL. */
+/* Returns the name of a frame that is a function of the allocator, else NULL. */
 static const char *own_entry(const struct work *w, uint32_t frame)
 {
 	const struct ms_logical *l = &w->frames[frame];
@@ -346,13 +346,14 @@ static const char *own_entry(const struct work *w, uint32_t frame)
 					  : NULL;
 }
 
-/* Finds the allocator's function that each site calls: the outermost of its frames that are such
- * functions (operator new, which calls malloc), else the target of the call instruction. */
+/* Finds the allocator's function that each site calls: the outermost frame that is a function of
+ * the allocator (operator new rather than malloc below it), else the target of the call
+ * instruction. */
 static void find_entries(struct work *w)
 {
 	const struct ms_recording *t = w->t;
 	struct entry {
-		bool asked, own, looked; /* own: the frame is a function of the allocator */
+		bool asked, own, looked; /* own: the frame is itself a function of the allocator */
 		const char *name;
 	} *of = ms_xcalloc(t->frames.n + 1, sizeof *of);
 	w->out->entry_of_site = ms_xcalloc(t->replay.site_count + 1, sizeof *w->out->entry_of_site);
@@ -398,7 +399,7 @@ int ms_fill_stacks(struct ms_fill *fill)
 	judge_places(&w);
 	ms_find_wrappers(t, w.frames, w.places, w.locations.n);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
-	/* last, because it loads modules whose symbols were not needed before */
+	/* last, because it loads modules whose symbols were not needed so far */
 	if (!w.f->no_site_details)
 		find_entries(&w);
 	MS_FREE(w.used_frames, w.frames, w.handles, w.locations.v, w.places, w.signs);

@@ -44,9 +44,9 @@ static struct running *dequeue(struct build *b)
 	return first;
 }
 
-/* Returns the time from which a process counts: --from, or MS_NEVER if it did not reach that. If
- * --from is an event, its whole tick counts: at the event the replay forgets earlier events, but
- * not later ones of the tick. */
+/* Returns the time from which a process counts: the time of --from, or MS_NEVER if the process
+ * ended before it. If --from is an event, the count begins with the tick of that event: the replay
+ * then forgets earlier events, but not later events of the same tick. */
 static uint64_t counts_from(const struct ms_kept_process *k)
 {
 	if (!k->counted_from)
@@ -57,7 +57,7 @@ static uint64_t counts_from(const struct ms_kept_process *k)
 	return k->offset_ns + ns - (k->from_event ? ns % k->rec->head->tick_ns : 0);
 }
 
-/* Ends a process. If no event followed `from`, the live bytes at its end count from then on. */
+/* Ends a process. If no event followed `from`, its live bytes at the end count from `from` on. */
 static void end_turn(struct build *b, struct running *p, uint64_t now, uint64_t from)
 {
 	struct ms_sum_share *share = &p->keep.share;

@@ -42,8 +42,8 @@ uint64_t ms_sum_until(struct ms_sum *s, uint64_t now_ns)
 	return end >= now_ns ? end : UINT64_MAX;
 }
 
-/* Notes in the bucket of `now_ns` that the sum reached `most` and the number of processes
- * `processes`, and their current values. */
+/* Records in the bucket of `now_ns` that the sum reached `most` and the number of processes
+ * `processes`, and the current values of both. */
 static void note(struct ms_sum *s, uint64_t now_ns, uint64_t most, uint64_t processes)
 {
 	widen(s, now_ns);
@@ -59,7 +59,7 @@ static void note(struct ms_sum *s, uint64_t now_ns, uint64_t most, uint64_t proc
 		s->buckets = i + 1;
 }
 
-/* Notes a process's bytes at the last peak; they have not changed since. */
+/* Stores a process's bytes at the last peak, which have not changed since. */
 void ms_sum_settle(const struct ms_sum *s, struct ms_sum_share *p)
 {
 	if (p->peaks != s->peaks)

@@ -13,7 +13,7 @@
 struct ms_sum_share {
 	uint64_t live;    /* live bytes at the current time */
 	uint64_t at_peak; /* live bytes at the peak of the sum; valid after ms_sum_settle */
-	uint64_t peaks;   /* value of ms_sum.peaks that at_peak is for */
+	uint64_t peaks;   /* number of the peak (ms_sum.peaks) that at_peak belongs to */
 	bool in;
 };
 
@@ -21,7 +21,7 @@ struct ms_sum_share {
  * decrease. */
 struct ms_sum {
 	uint64_t live, peak, peak_ns; /* peak_ns: first time of the peak */
-	uint64_t peaks;               /* how often it exceeded all earlier values */
+	uint64_t peaks;               /* how often the sum exceeded all earlier values */
 	uint64_t processes;           /* number of processes at the current time */
 	uint64_t width_ns;            /* width of a bucket, ns */
 	size_t buckets;
@@ -31,11 +31,12 @@ struct ms_sum {
 	} bucket[MS_SUM_BUCKETS];
 };
 
-/* Returns the last time in the bucket of `now_ns`: the span of one ms_sum_change must lie in one
- * bucket. */
+/* Returns the last time in the bucket of `now_ns`. A change added by ms_sum_change must not extend
+ * beyond this time. */
 uint64_t ms_sum_until(struct ms_sum *s, uint64_t now_ns);
-/* Adds a change of a process between `now_ns` and, at most, the end of its bucket: its live
- * bytes become `live`, after `most` bytes at `most_ns`. The first call begins the process. */
+/* Adds a change of a process between `now_ns` and, at the latest, the end of the bucket: the
+ * process reached `most` live bytes at `most_ns`, and has `live` at the end. The first call begins
+ * the process. */
 void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, uint64_t live,
 		   uint64_t most, uint64_t most_ns);
 /* Ends a process: subtracts its bytes from the sum. */

@@ -56,7 +56,7 @@ static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
 
 /* ---- scans ---- */
 
-/* Holds sums over the blocks of a scan: all blocks, and the unreachable ones. */
+/* Counts the blocks of a scan: all, and the unreachable ones. */
 struct scan_sums {
 	uint64_t blocks, bytes, lost_blocks, lost_bytes;
 };
@@ -171,8 +171,8 @@ static int put_sites(struct ms_fill *w)
 	return ms_insert_close(&in);
 }
 
-/* Tells whether the roots of a site retain no more than its indirectly lost blocks. In a damaged
- * trace they may retain more; the roots are then omitted. */
+/* Tells whether the roots listed for a site retain at most as many blocks as are indirectly lost
+ * there. In a damaged trace they may retain more; the roots are then omitted. */
 static bool roots_fit(const struct ms_verdict_site *s)
 {
 	uint64_t blocks = s->blocks[MS_VERDICT_IS_INDIRECT],

@@ -25,20 +25,20 @@
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/names/wrappers.h"
 
-#define MANY 8 /* callers and sizes, too many for a function that makes one kind of object */
-#define PART 4 /* a line counts if it has this fraction of its function's sites */
+#define MANY 8 /* more callers and sizes than a constructor of one type of object has */
+#define PART 4 /* a line counts if it has at least 1 / PART of its function's sites */
 #define LINES 4
 #define ROUNDS 4
 
-/* Lists the conditions for a wrapper by kind of name: least numbers of callers and sizes, most
- * allocating lines, and least ratio of its largest to its smallest block, which is not required
- * of a function with MANY callers and sizes. */
+/* Lists, by kind of name, the conditions for a function to be a wrapper: minimum numbers of callers
+ * and sizes, maximum number of allocating lines, and minimum ratio of the largest to the smallest
+ * block, which is not required with MANY callers and sizes. */
 static const struct terms {
 	unsigned callers, sizes, lines;
 	uint64_t times;
-	bool itself;   /* no function of the runtime between it and the allocator */
-	bool each;     /* each line with several callers has several sizes */
-	bool the_most; /* it has more than half of its module's sites */
+	bool itself;   /* no function of the runtime lies between the wrapper and the allocator */
+	bool each;     /* each line with several callers must have several sizes */
+	bool the_most; /* the function has more than half of its module's sites */
 } terms[] = {
 	[MS_HINT_NONE] = {4, 3, 2, 1, true, true, true},
 	[MS_HINT_GROW] = {2, 2, 4, 1, false, false, false},
@@ -49,7 +49,7 @@ static const struct terms {
 /* Describes the sites of one line of a function. */
 struct line {
 	uint32_t place, caller; /* place and caller of the first site */
-	bool several;           /* other sites have other callers */
+	bool several;           /* the line has sites with other callers */
 	size_t sites;
 	uint64_t least, most; /* smallest and largest size, bytes */
 };
@@ -57,14 +57,15 @@ struct line {
 /* Describes a function that is the innermost one of the user's code in some stack. Without a
  * name, each return address counts as a function. */
 struct function {
-	uint32_t place; /* any of its places */
+	uint32_t place; /* any place of the function */
 	enum ms_wrapper_hint hint;
 	bool wrapper;
-	bool indirect; /* a site has functions of the runtime between it and the allocator */
-	bool outside;  /* a site's caller is no wrapper */
+	bool indirect; /* at some site, functions of the runtime lie between the function and the
+			  allocator */
+	bool outside;  /* at some site, the caller is no wrapper */
 	size_t sites;
-	uint32_t callers[MANY]; /* places of different callers */
-	uint64_t sizes[MANY];   /* sizes, all different */
+	uint32_t callers[MANY]; /* places of the callers found, all different */
+	uint64_t sizes[MANY];   /* sizes found, all different */
 	struct line lines[LINES + 1];
 	unsigned caller_count, size_count, line_count;
 };
@@ -131,8 +132,8 @@ static bool is_allocator(const struct ms_stack_place *p)
 	return false;
 }
 
-/* Describes how a site is reached: the place that names it so far, and its caller's place;
- * UINT32_MAX = none. */
+/* Describes how a site is reached: the place after which it is named so far, and the place of the
+ * caller; UINT32_MAX = none. */
 struct way {
 	uint32_t user, caller;
 	bool direct; /* no function of the runtime between `user` and the allocator */

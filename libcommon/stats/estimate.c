@@ -6,15 +6,15 @@
 #include <math.h>
 
 #define TAIL 0.025
-#define NORMAL 1.959963984540054 /* quantile of the normal distribution at 1 - TAIL */
-#define LARGE_SHAPE 100.0        /* Wilson and Hilferty's cube root is accurate from here on */
+#define NORMAL 1.959963984540054 /* 97.5 % quantile of the normal distribution */
+#define LARGE_SHAPE 100.0        /* least shape for which Wilson-Hilferty is accurate */
 
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 {
-	/* Callers ask several times for each block, and programs allocate the same sizes again and
-	 * again. */
+	/* A cache: callers need the probability several times per block, and programs allocate the
+	 * same sizes again and again. */
 	static __thread struct {
-		uint64_t size, mean; /* mean: plus 1; 0 = unused slot */
+		uint64_t size, mean; /* mean is stored plus 1; 0 = unused slot */
 		double chance;
 	} known[64], *k;
 	uint64_t most = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
@@ -27,7 +27,7 @@ double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 	return k->chance;
 }
 
-#define SIZE_MOST (UINT64_C(1) << 57) /* so that sums cannot overflow */
+#define SIZE_MOST (UINT64_C(1) << 57) /* limit, so that sums cannot overflow */
 
 uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes)
 {
@@ -50,7 +50,7 @@ uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t num
 	return (uint64_t)(1 / ms_sample_chance(size_bytes, mean_bytes) + scattered(number));
 }
 
-/* Returns the spread of a block that counts as `x` and is recorded with probability `p`. */
+/* Returns the spread of a block that is recorded with probability `p` and then counts as `x`. */
 static struct ms_spread spread_of(double x, double p)
 {
 	double rest = (1 - p) / p;
@@ -62,7 +62,7 @@ struct ms_spread ms_spread_of_bytes(uint64_t size_bytes, uint64_t mean_bytes)
 	double mean = (double)mean_bytes;
 	struct ms_spread s =
 		spread_of((double)size_bytes, ms_sample_chance(size_bytes, mean_bytes));
-	/* limit for small blocks, and upper bound for all blocks */
+	/* the value for small blocks, and an upper bound for all */
 	s.step = mean;
 	s.step_variance = mean * mean;
 	return s;

@@ -18,26 +18,26 @@
 struct ms_spread {
 	double seen;                /* recorded part of the figure: bytes, or blocks */
 	double variance;            /* variance of the estimate */
-	double step, step_variance; /* contribution of one unrecorded block, at most */
+	double step, step_variance; /* maximum contribution of one unrecorded block */
 };
 
-/* Bounds the unknown sizes of blocks that were not recorded. At one site they are assumed to be no
- * smaller than the smallest recorded one; in a whole program or thread, also no smaller than this,
- * in bytes. */
+/* Lower limit, in bytes, that is assumed for the sizes of unrecorded blocks in a whole program or
+ * thread. At a single site they are assumed to be no smaller than the smallest recorded block
+ * there. */
 #define MS_SMALLEST_USUAL 16u
 
 /* Returns the probability that a block is recorded. A size of 0 counts as 1. */
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes);
 
-/* Limits the mean in bytes; a larger one is treated as this. ms_sample_bytes returns the bytes that
- * a recorded block counts as: its size over its probability. ms_sample_blocks returns the blocks: 1
- * over the probability, rounded up or down by a hash of the allocation number, so that it is
- * unbiased and equal when the block is freed. */
+/* Largest mean in bytes; a larger one is treated as this. ms_sample_bytes returns the bytes that a
+ * recorded block counts as: its size divided by its probability of being recorded. ms_sample_blocks
+ * returns the blocks that it counts as: 1 / probability, rounded up or down by a hash of the
+ * allocation number, so that the result is unbiased, and the same when the block is freed. */
 #define MS_SAMPLE_MOST (UINT64_C(1) << 40)
 uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes);
 uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t number);
 
-/* Return the spreads of the bytes, and of the count, of one recorded block. */
+/* Return the spread of one recorded block, of bytes or of blocks. */
 struct ms_spread ms_spread_of_bytes(uint64_t size_bytes, uint64_t mean_bytes);
 struct ms_spread ms_spread_of_block(uint64_t size_bytes, uint64_t mean_bytes);
 void ms_spread_add(struct ms_spread *to, const struct ms_spread *s);

@@ -9,35 +9,44 @@
 #include <string.h>
 
 enum {
-	WINDOWS = 40, /* 780 pairs: the median of so few slopes is cheap */
+	WINDOWS = 40, /* 40 windows give 780 pairs, few enough for a median */
 	TENTHS = 10,
 	PAIRS = WINDOWS * (WINDOWS - 1) / 2
 };
 
-/* Criteria of a leak. */
-static const double TENTH_RISES = 0.2;    /* least rise, in even shares of the whole */
-enum { RISING_TENTHS = 7 };               /* least number, with one of the last two */
-static const double LARGEST_TENTH = 0.45; /* most of the rise in one tenth; more is a step */
-static const double SECOND_HALF = 0.6;    /* least ratio to the first half's; less is filling */
+/* Criteria of steady growth, as of a leak. */
+static const double TENTH_RISES = 0.2;    /* minimum rise of a rising tenth, relative to an even
+					     share of the whole rise */
+enum { RISING_TENTHS = 7 };               /* minimum number, including one of the last two */
+static const double LARGEST_TENTH = 0.45; /* maximum part of the rise in one tenth; more is a
+					     step */
+static const double SECOND_HALF = 0.6;    /* minimum ratio of the second half's rise to the first's;
+					     less is filling */
 static const double CHANCE = 0.01;        /* p below which a trend is accepted */
 
-/* Criteria of a vector that is appended to without bound, for its last three jumps. */
-static const double JUMP = 0.05;                          /* smallest one, as a part of the rise */
-static const double JUMPS = 0.8;                          /* least sum, as a part of the rise */
-static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* ratio of a jump to the one before */
-static const double APART = 2.5;   /* windows between the last two jumps; fewer: one rise */
-static const double OVERDUE = 1.3; /* longest wait for the next jump, in expected waits */
+/* Criteria of doubling, as of a vector that grows without limit, for the last three jumps. */
+static const double JUMP = 0.05;                          /* minimum jump, as a part of the rise */
+static const double JUMPS = 0.8;                          /* minimum sum of the three jumps, as a
+							     part of the rise */
+static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* limits of the ratio of a jump to the
+							     previous jump */
+static const double APART = 2.5;   /* minimum windows between the last two jumps; closer ones are
+				      one rise */
+static const double OVERDUE = 1.3; /* maximum wait for the next jump, relative to the expected
+				      wait */
 
-/* Criteria of freeing at exit. */
-static const double TEARDOWN_TIME = 0.1;   /* longest, as a part of the whole time */
-static const double TEARDOWN_LEAST = 0.02; /* smallest fall, as a part of the top */
-static const double TEARDOWN_DEEPER = 1.5; /* least ratio to the deepest fall before */
-static const double NEAR = 0.05;           /* tolerance at the top, as a part of the fall */
+/* Criteria of teardown, the freeing of memory at exit. */
+static const double TEARDOWN_TIME = 0.1;   /* maximum duration, as a part of the whole time */
+static const double TEARDOWN_LEAST = 0.02; /* minimum fall, as a part of the heap's size before */
+static const double TEARDOWN_DEEPER = 1.5; /* minimum ratio to the deepest earlier fall */
+static const double NEAR = 0.05;           /* tolerance, as a part of the fall */
 
 struct windows {
 	size_t n;
-	double time[WINDOWS], least[WINDOWS]; /* seconds; bytes, least sample of the window */
-	double floor[WINDOWS];                /* bytes: minimum of `least` from here on */
+	double time[WINDOWS], least[WINDOWS]; /* time in seconds; least sample of each window, in
+						 bytes */
+	double floor[WINDOWS];                /* bytes: minimum of `least` from this window to the
+						 last */
 };
 
 static void sift(double *v, size_t at, size_t n)
@@ -90,7 +99,7 @@ static void make_windows(struct windows *w, const struct ms_trend_sample *v, siz
 		w->floor[i] = least = fmin(least, w->least[i]);
 }
 
-/* Returns the floor at a time, interpolated between windows. */
+/* Returns the floor (the minimum of all later samples) at a time, interpolated between windows. */
 static double floor_at(const struct windows *w, double time)
 {
 	size_t i = 1;
@@ -122,8 +131,8 @@ static double mann_kendall(const struct windows *w)
 	return (s - (s > 0 ? 1 : -1)) / sqrt(variance / 18);
 }
 
-/* Computes the Theil-Sen slope and Sen's interval, whose distance from the median slope follows
- * from the test's deviation. */
+/* Computes the Theil-Sen slope and its confidence interval by Sen, whose width follows from the
+ * standard deviation of the Mann-Kendall test. */
 static void theil_sen(const struct windows *w, struct ms_trend *t)
 {
 	double slopes[PAIRS], n = (double)w->n;
@@ -308,7 +317,7 @@ double ms_trend_teardown(const struct ms_trend_span *v, size_t n)
 	for (size_t i = late; i && v[i - 1].from >= begin + length * (1 - 2 * TEARDOWN_TIME); i--)
 		before = fmax(before, v[i - 1].most);
 	double fall = top - end;
-	/* a fall that began earlier is no teardown */
+	/* a fall that began before the last tenth is no teardown */
 	if (fall <= 0 || fall < TEARDOWN_LEAST * top || before - end > fall * (1 + NEAR))
 		return 0;
 	while (at > late && v[at].most - end < fall * (1 - NEAR))

@@ -31,19 +31,19 @@
 #include <stdint.h>
 
 enum ms_trend_kind {
-	MS_TREND_SHORT,   /* too few samples, or too short, to judge */
+	MS_TREND_SHORT,   /* too few samples, or too short a time, to judge */
 	MS_TREND_STEADY,  /* none of the following */
-	MS_TREND_STEP,    /* the floor rose, most of it at once */
+	MS_TREND_STEP,    /* the floor rose, mostly in a single step */
 	MS_TREND_FILLING, /* the floor rose ever more slowly, or stopped rising */
 	MS_TREND_FALLING,
 	MS_TREND_GROWING,
 	MS_TREND_DOUBLING, /* jumps, each about twice the one before, as a vector does */
 };
 
-/* Minimum of time and samples: below these the kind is MS_TREND_SHORT. */
+/* Minimum time and number of samples; with less the kind is MS_TREND_SHORT. */
 #define MS_TREND_SECONDS 10.0
 #define MS_TREND_SAMPLES 16u
-/* First part of a series, which is treated as warm-up and ignored. */
+/* Fraction of a series at its start that is ignored as warm-up. */
 #define MS_TREND_WARM_UP 0.1
 
 struct ms_trend_sample {
@@ -57,7 +57,7 @@ struct ms_trend {
 	double rise;             /* rise of the floor in bytes */
 	double slope, low, high; /* bytes per second; 0 if too short */
 	double p;          /* two-sided p of Mann-Kendall: probability of such a trend by chance */
-	double confidence; /* 0 to 1: that a growing series continues like this; else 0 */
+	double confidence; /* 0 to 1: confidence that the growth will continue; 0 for other kinds */
 	double teardown;   /* seconds: start of freeing at exit, where analysis ends; 0 = none */
 };
 
@@ -68,13 +68,13 @@ struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n);
 struct ms_trend_span {
 	double from, to;           /* seconds */
 	double least, most, last;  /* bytes, including the state at the start of the span */
-	double allocations, frees; /* 0 and 0 = not known */
+	double allocations, frees; /* numbers in the span; both 0 = not known */
 };
 
-/* Returns the time at which a process that has ended began to free its memory; 0 = it did not, or
- * its usual fluctuation hides that. `n` spans, the last one with the process's end. During
- * teardown, at most the last tenth of the time, the heap only falls, half as much again as in any
- * fall before, with more frees than allocations. */
+/* Returns the time at which a process that has ended began to free its memory; 0 = there was no
+ * teardown, or the usual fluctuation hides it. The last of the `n` spans contains the process's
+ * end. In a teardown, which takes at most the last tenth of the time, the heap only falls, by at
+ * least 1.5 times any earlier fall, with more frees than allocations. */
 double ms_trend_teardown(const struct ms_trend_span *v, size_t n);
 /* Returns the start of freeing as ms_trend_teardown does, but from samples, between which nothing
  * is known. `room` has space for `n` spans. */
@@ -83,5 +83,5 @@ double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms
 struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double teardown);
 /* Returns the word that snapshots use: "growing", "steady", ... */
 const char *ms_trend_word(enum ms_trend_kind kind);
-/* Phrase for a doubling series in all views. */
+/* Phrase that all reports use for a doubling series. */
 #define MS_TREND_DOUBLINGS "grows in doublings"

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #define BYTES_MAX ((size_t)16 << 20)
-#define FRAMES_MAX 100u /* lines of one Valgrind suppression, at most */
+#define FRAMES_MAX 100u /* maximum number of lines in one Valgrind suppression */
 
 struct lines {
 	struct ms_suppressions *to;
 	const char *at, *end;
-	unsigned number; /* number of the present line */
+	unsigned number; /* number of the current line */
 	struct ms_err *err;
 };
 
@@ -31,7 +31,7 @@ static int bad(const struct lines *l, unsigned number, const char *why)
 	return ms_err_set(l->err, "bad suppression in '%s', line %u: %s", l->to->name, number, why);
 }
 
-/* Returns the next line that is not empty or a comment, trimmed; NULL at the end or after an
+/* Returns the next line that is neither empty nor a comment, trimmed; NULL at the end or after an
  * error. */
 static char *next_line(struct lines *l)
 {
@@ -65,7 +65,8 @@ static struct ms_suppression *add(struct lines *l, unsigned line, const char *te
 
 /* ---- LeakSanitizer ---- */
 
-/* Converts a LeakSanitizer pattern to one that must match the whole text. */
+/* Converts a LeakSanitizer pattern, which may match anywhere, to a pattern that matches whole
+ * texts. */
 static const char *anchored(struct ms_arena *a, const char *s)
 {
 	bool start = s[0] == '^';
@@ -75,7 +76,7 @@ static const char *anchored(struct ms_arena *a, const char *s)
 	return ms_arena_printf(a, "%s%.*s%s", start ? "" : "*", (int)(n - end), s, end ? "" : "*");
 }
 
-/* Reads the number of "leak<=N:", and sets *pattern to the text after it. False = no number, or too
+/* Reads N of a line "leak<=N:PATTERN", and sets *pattern to PATTERN. False = N is missing or too
  * large. */
 static bool maximum(const char *line, const char **pattern, uint64_t *most)
 {
@@ -131,7 +132,8 @@ static int leak_kinds(struct lines *l, struct ms_suppress_detail *d, char *list)
 	return 0;
 }
 
-/* Completes a function pattern: a mangled one is demangled, as we only know demangled names. */
+/* Sets the demangled form of a function pattern that is a mangled name, since frames have demangled
+ * names. */
 static void set_function(struct lines *l, struct ms_suppress_line *f)
 {
 	if (f->pattern[0] != '_' || (f->pattern[1] != 'Z' && f->pattern[1] != 'R'))
@@ -182,7 +184,7 @@ static int is_leak(struct lines *l, const char *line)
 	return strcmp(colon + 1, "Leak") == 0 && strstr(line, "Memcheck") != NULL;
 }
 
-/* Reads a suppression, from after its opening brace to its closing brace. */
+/* Reads a Valgrind suppression whose opening brace was read, to its closing brace. */
 static int valgrind_rule(struct lines *l)
 {
 	unsigned begin = l->number;

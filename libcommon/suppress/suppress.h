@@ -26,15 +26,15 @@ struct ms_err;
 #define MS_SUPPRESS_ANY UINT64_MAX
 
 struct ms_suppression {
-	unsigned line;    /* its first line, from 1 */
+	unsigned line;    /* number of the suppression's first line in the file, from 1 */
 	const char *text; /* "leak:PATTERN", or the name of a Valgrind suppression */
-	bool by_frame;    /* it matches single frames: see ms_suppress_frame */
-	uint64_t most;    /* number of blocks that it may hide; MS_SUPPRESS_ANY = any number */
+	bool by_frame;    /* matches single frames: see ms_suppress_frame */
+	uint64_t most;    /* maximum number of blocks to hide; MS_SUPPRESS_ANY = unlimited */
 	struct ms_suppress_detail *detail;
 };
 
 struct ms_suppressions {
-	struct ms_arena arena; /* memory of the other members */
+	struct ms_arena arena; /* arena of the names and rules */
 	const char *name;      /* name of the file */
 	MS_ARRAY(struct ms_suppression) rules;
 };
@@ -48,8 +48,9 @@ struct ms_suppress_frame {
 enum ms_suppressed {
 	MS_SUPPRESS_NO,
 	MS_SUPPRESS_YES,
-	MS_SUPPRESS_NAMES,   /* undecided: a name that it refers to is unknown */
-	MS_SUPPRESS_VERDICT, /* undecided: it refers to a kind of leak, and there is no verdict */
+	MS_SUPPRESS_NAMES,   /* undecided: a name that the suppression refers to is unknown */
+	MS_SUPPRESS_VERDICT, /* undecided: the suppression refers to a kind of leak, and there is no
+				verdict */
 };
 
 /* Reads a file of suppressions. NULL with `err` set; for a bad line the message has its number. */

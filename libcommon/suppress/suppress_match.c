@@ -41,8 +41,8 @@ static bool is_new(const struct ms_suppress_frame *f)
 	return f->function && strncmp(f->function, "operator new", 12) == 0;
 }
 
-/* LeakSanitizer and Valgrind replace the C++ library's operator new, so a suppression that names
- * that library must not match every block made by new. */
+/* LeakSanitizer and Valgrind replace operator new of the C++ library, so a suppression that names
+ * this library must not match every block allocated by new. */
 enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 				     const struct ms_suppress_frame *f)
 {
@@ -55,7 +55,7 @@ enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 
 /* ---- stacks ---- */
 
-/* Holds the lines and frames to match. `lenient`: unknown names match everything. */
+/* Holds the lines and frames to match. If `lenient`, an unknown name matches every pattern. */
 struct
 try {
 	const struct ms_suppress_line *lines;
@@ -71,7 +71,7 @@ static bool function_meets(const struct ms_suppress_line *l, const char *functio
 		return lenient;
 	if (l->demangled)
 		return strcmp(l->demangled, function) == 0;
-	if (l->mangled) /* with wildcards; only a C++ or Rust name can match */
+	if (l->mangled) /* a mangled pattern with wildcards; it can match C++ and Rust names only */
 		return lenient && strpbrk(function, ":(");
 	return glob(l->pattern, function, true);
 }
@@ -113,8 +113,8 @@ static bool line_meets(const struct ms_suppress_line *l, const struct ms_suppres
 	}
 }
 
-/* Matches lines from `line` on with frames from `at` on, like a glob in which the line "..." is
- * *. */
+/* Matches lines from `line` on with frames from `at` on. The line "..." matches any number of
+ * frames, as * does in a glob. */
 static bool meets(const struct try *t, size_t line, size_t at)
 {
 	size_t star = SIZE_MAX, again = 0;
@@ -135,8 +135,8 @@ static bool meets(const struct try *t, size_t line, size_t at)
 	return true;
 }
 
-/* Tells whether the line matches an operator new. Variants are not distinguished, since the one for
- * arrays calls the other without a frame. */
+/* Tells whether the line matches an operator new. Its variants are treated as equal, since the
+ * array form calls the plain one without a frame of its own. */
 static bool new_meets(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
@@ -151,7 +151,8 @@ static bool new_meets(const struct ms_suppress_line *l)
 	return false;
 }
 
-/* Tells whether the line matches the allocation function, which our stacks do not contain. */
+/* Tells whether the line matches malloc or a similar function, which Valgrind's stacks begin with
+ * and ours do not contain. */
 static bool is_allocator(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
@@ -166,8 +167,8 @@ static bool is_allocator(const struct ms_suppress_line *l)
 	return new_meets(l);
 }
 
-/* Matches a stack that contains operators new above malloc: the outermost one is Valgrind's
- * allocation function, unless the lines also contain malloc. */
+/* Matches a stack in which operator new called malloc. For Valgrind the allocation function is then
+ * the outermost operator new, unless the lines also contain malloc. */
 static bool new_any_way(const struct try *t, size_t count)
 {
 	const struct ms_suppress_line *l = t->lines;

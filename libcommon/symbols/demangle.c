@@ -43,8 +43,8 @@ static void take(const char *s, size_t n, void *opaque)
 	d->n += n;
 }
 
-/* Tells whether `q` is the back reference of a type; that of a name would repeat the name only. The
- * distance back is in base 26, in capitals and a final small letter. */
+/* Tells whether `q` is a back reference to a type; a back reference to a name repeats only the
+ * name. The distance back is written in base 26, in capitals and a final small letter. */
 static bool repeats_type(const char *name, const char *q)
 {
 	size_t back = 0;
@@ -104,7 +104,7 @@ char *ms_demangle_ada(const char *name)
 	if (strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED)
 		return NULL;
 	char *plain = ada_demangle(name, 0);
-	if (plain && plain[0] != '<') /* "<NAME>" means that it is not an Ada name */
+	if (plain && plain[0] != '<') /* the form "<NAME>" means that the name is not Ada's */
 		return plain;
 	free(plain);
 	return NULL;

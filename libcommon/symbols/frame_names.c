@@ -25,7 +25,7 @@ struct slot {
 
 struct question {
 	uint32_t frame, module;
-	bool guest; /* it is the recorder's own code */
+	bool guest; /* the frame is the recorder's own code */
 	struct ms_frame_question ask;
 };
 
@@ -34,7 +34,7 @@ struct ms_names {
 	struct ms_arena lookup; /* names thread's memory */
 	struct ms_symbols *symbols;
 	const struct ms_wrappers *wrappers;
-	MS_ARRAY(int) handles; /* by module id, -1 = not requested yet; names thread only */
+	MS_ARRAY(int) handles; /* handle by module id; -1 = not requested; names thread only */
 	pthread_t thread;
 	bool alone; /* no second thread could be started */
 
@@ -44,7 +44,7 @@ struct ms_names {
 	size_t count;
 	bool stop, busy; /* busy: a question is being looked up */
 	MS_ARRAY(struct question) questions;
-	size_t taken; /* number of questions taken */
+	size_t taken; /* number of questions removed from the queue */
 	uint64_t answered;
 };
 
@@ -98,7 +98,7 @@ static void answer_all(struct ms_names *n)
 		struct slot s = look_up(n, &q);
 		pthread_mutex_lock(&n->lock);
 		n->busy = false;
-		/* meanwhile the trace may have named the frame */
+		/* in the meantime the trace may have named the frame */
 		if (n->slots[q.frame].state == ASKED)
 			n->slots[q.frame] = s;
 		n->answered++;
@@ -158,7 +158,8 @@ static bool of_guest(const struct ms_recording *t, const struct ms_frame *f)
 	return m && m->number[MS_MODULE_KIND] == 3;
 }
 
-/* Returns the slot of an unnamed frame, which may still belong to the runtime. */
+/* Returns the slot of a frame without a name; its module may still show that it belongs to the
+ * runtime. */
 static struct slot nameless(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];
@@ -209,7 +210,7 @@ struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording 
 	pthread_mutex_lock(&n->lock);
 	n->slots = ms_xgrow(n->slots, &n->count, t->frames.n, sizeof *n->slots);
 	struct slot *s = &n->slots[frame];
-	/* symbols from the trace replace those from files */
+	/* symbols in the trace replace symbols from files */
 	if (s->state == UNKNOWN || (s->state != TOLD && ms_frame_told(t, frame)))
 		find(n, t, frame);
 	struct ms_frame_names names = {s->v, s->n};

@@ -23,7 +23,7 @@ struct ms_named {
 	struct ms_location at;
 	const char *brief; /* short form of the function's name; NULL = unknown */
 	bool runtime;
-	bool wrapper; /* by its name a wrapper of malloc */
+	bool wrapper; /* the function is a wrapper of malloc, by its name */
 };
 /* Lists the logical frames of one frame of the trace, innermost first. */
 struct ms_frame_names {
@@ -31,16 +31,17 @@ struct ms_frame_names {
 	size_t n; /* 0 = not known yet */
 };
 
-/* Creates a table that looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the
- * known ones) must outlive it. Ends the program when out of memory. */
+/* Creates a table of frame names, which looks them up as ms_symbols does. `wrappers` (see
+ * wrappers.h; NULL = the known ones) must outlive the table. Ends the program when out of
+ * memory. */
 struct ms_names *ms_names_new(const struct ms_wrappers *wrappers);
 void ms_names_free(struct ms_names *n);
-/* Returns the logical frames of frame number `frame` of `t`. Never waits for files: unknown frames
- * are queued for lookup, and have no logical frames until they are answered. An answer has at least
- * one, possibly without a name. Valid until the next call of ms_names_forget, or until the trace
- * gets symbols of its own. */
+/* Returns the logical frames of frame number `frame` of `t`. Never waits for files: a frame not
+ * known yet is queued for lookup, and has no logical frames until it is answered. An answer has at
+ * least one logical frame, possibly without a name. The result is valid until the next call of
+ * ms_names_forget, or until the trace gets symbols of its own. */
 struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording *t, uint32_t frame);
-/* Returns the number of answers so far. *pending: some are still to come. */
+/* Returns the number of frames looked up so far. *pending: some frames are still queued. */
 uint64_t ms_names_answers(struct ms_names *n, bool *pending);
-/* Forgets a recording, which is about to be closed. */
+/* Removes the frames of a recording that is about to be closed. */
 void ms_names_forget(struct ms_names *n);

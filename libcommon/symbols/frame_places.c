@@ -31,7 +31,8 @@ bool ms_frame_is_source(const struct ms_recording *t, const struct ms_frame *f)
 	return m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE;
 }
 
-/* Counts Python sources frozen into the interpreter, such as the import system, as runtime. */
+/* Python sources that are frozen into the interpreter, such as the import system, count as runtime,
+ * too. */
 bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
 			 const struct ms_location *l)
 {

@@ -29,16 +29,17 @@ bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
 
 /* Tells whether the trace has symbols for that frame. */
 bool ms_frame_told(const struct ms_recording *t, uint32_t frame);
-/* Returns the number of logical frames from these symbols, if ms_frame_told; ms_frame_told_at
- * returns each, innermost first. Strings live as long as the recording. */
+/* Returns the number of logical frames that the trace's symbols give for the frame; call only if
+ * ms_frame_told. ms_frame_told_at returns each logical frame, innermost first. Strings live as long
+ * as the recording. */
 uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame);
 struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame, uint32_t i);
 
-/* Holds a question to look up in a module's files. Borrowed from the recording. */
+/* Holds an address to look up in the files of its module. Borrowed from the recording. */
 struct ms_frame_question {
 	struct ms_symbols_module module;
 	uint64_t address; /* as for ms_symbols_find */
 };
-/* Fills in the question for a frame. False = nothing to look up. */
+/* Fills in the question to ask about a frame. False = nothing to look up. */
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		       struct ms_frame_question *q);

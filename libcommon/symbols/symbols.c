@@ -23,7 +23,7 @@
 #include "symbols_files.h"
 #include "symbols_made.h"
 #include "symbols_plt.h"
-#include "symbol_sources.h" /* generated: names this code */
+#include "symbol_sources.h" /* generated: a hash of these sources, part of the cache key */
 
 /* Values of MS_MODULE_KIND without a file: the kernel's vDSO, and code made at run time. */
 enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
@@ -42,7 +42,7 @@ struct module {
 	struct ms_plt *plt;  /* linkage table of the binary, created when needed */
 	struct ms_elf *code; /* the binary, if `files` were not searched for */
 	bool code_sought;
-	/* Demangled names from the symbol table so far, one per symbol. */
+	/* Demangled names of symbols, by index in the symbol table; NULL = not demangled yet. */
 	const char **names;
 	struct ms_cached cached; /* key NULL = not to be cached */
 };
@@ -50,7 +50,7 @@ struct module {
 struct ms_symbols {
 	struct ms_symbols_options opt;
 	struct ms_arena arena;
-	uint64_t until_ns;             /* end of the time for asking servers, CLOCK_MONOTONIC */
+	uint64_t until_ns;             /* deadline for asking servers, CLOCK_MONOTONIC */
 	struct ms_debuginfod *servers; /* NULL = never ask */
 	MS_ARRAY(struct module) modules;
 	int cache;      /* descriptor of the cache folder; -1 = none */
@@ -96,8 +96,9 @@ static int state_of(const struct module *m)
 				   : MS_SYMBOLS_DWARF;
 }
 
-/* Writes the results for the module to the cache. Not for damaged or missing files: damage is only
- * found by lookups, and missing files may be found later, so these are searched again each time. */
+/* Writes the results for the module to the cache, unless files are damaged or missing: later
+ * lookups may find more damage, and missing files may exist by then, so these modules are searched
+ * again each time. */
 static bool keep(struct ms_symbols *s, struct module *m)
 {
 	int state = state_of(m);
@@ -147,8 +148,8 @@ static bool same(const struct ms_symbols_module *a, const struct ms_symbols_modu
 	       (a->kind != KIND_MADE || (a->pid == b->pid && a->from_ns == b->from_ns));
 }
 
-/* Sets a cache key that is unique for the question: each part has a fixed form or its length in
- * front. */
+/* Sets a cache key that is unique for the question: each part has a fixed format or is preceded by
+ * its length. */
 static void set_key(struct ms_symbols *s, struct module *m)
 {
 	const uint8_t *bytes = m->is.build_id;
@@ -169,7 +170,7 @@ static void set_key(struct ms_symbols *s, struct module *m)
 	m->cached.name = ms_arena_printf(a, "%.40s-%08x", n ? id : "none", ms_hash_text(key));
 }
 
-/* Tells whether the path still leads to the open file. If not, the open file is used, and nothing
+/* Tells whether the path is still that of the open file. If not, the open file is used, and nothing
  * is cached. */
 static bool leads_to(const char *path, int held)
 {
@@ -212,7 +213,7 @@ static void open_dwarf(struct ms_symbols *s, struct module *m)
 	m->source = e->path;
 }
 
-/* Opens the list of code made at run time that a program may leave. */
+/* Opens the list of code made at run time, which some programs write. */
 static void open_made(struct ms_symbols *s, struct module *m)
 {
 	const struct ms_symbols_module *is = &m->is;
@@ -243,7 +244,7 @@ static void open_module(struct ms_symbols *s, struct module *m)
 	m->symbols = debug && (!binary || ms_elf_symbols(debug) > ms_elf_symbols(binary)) ? debug
 											  : binary;
 	if (ms_elf_symbols(m->symbols)) {
-		/* a stripped file still has its _start, which does not count as a symbol table */
+		/* even a stripped file has _start, which does not count as a symbol table */
 		if (ms_elf_has_symbols(m->symbols)) {
 			m->state = MS_SYMBOLS_ELF;
 			m->source = m->symbols->path;
@@ -263,7 +264,8 @@ static void note_file(void *arg, const char *path, const struct stat *st, bool s
 	ms_cached_saw(&s->modules.v[s->at_work].cached, path, st, sure, &s->arena);
 }
 
-/* Starts recording the files opened for the module, on which the result depends. */
+/* Starts recording which files are opened for the module, because the cached result depends on
+ * them. */
 static void watch(struct ms_symbols *s, const struct module *m)
 {
 	s->at_work = (size_t)(m - s->modules.v);
@@ -311,7 +313,8 @@ static const char *linkage_name(struct ms_symbols *s, struct module *m, uint64_t
 }
 
 /* Returns the symbol for an address. A signal handler returns to the first instruction of a
- * function without a caller (__restore_rt), so the byte before may belong to no function. */
+ * function that nobody called (__restore_rt), so the byte before the return address may belong to
+ * no function. */
 static const struct ms_elf_symbol *function_at(struct ms_elf *e, uint64_t address)
 {
 	const struct ms_elf_symbol *y = ms_elf_symbol(e, address);
@@ -383,7 +386,8 @@ const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address
 	struct module *m = module_at(s, module);
 	if (!m || m->is.kind == KIND_MADE || m->is.kind == KIND_VDSO)
 		return NULL;
-	/* if symbols came from the cache, only the binary is opened */
+	/* files were not searched for if symbols came from the cache; then only the binary is
+	 * opened */
 	if (!m->code_sought && !m->files.binary)
 		m->code = ms_module_binary(&s->opt, &m->is);
 	m->code_sought = true;

@@ -36,26 +36,26 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt);
 struct ms_symbols *ms_symbols_again(const struct ms_symbols *s);
 void ms_symbols_free(struct ms_symbols *s);
 
-/* Returns why servers were not asked about everything missing; NULL = they were, or should not
- * be. */
+/* Returns the reason why servers were not asked about some missing files; NULL = they were asked,
+ * or no server is to be asked. */
 const char *ms_symbols_trouble(const struct ms_symbols *s);
 
 /* Holds the facts about a module from a trace; 0 = not known. */
 struct ms_symbols_module {
 	const char *path;
-	const void *build_id; /* raw bytes; NULL = the file cannot be verified by build-id */
+	const void *build_id; /* raw bytes; NULL = there is no build-id to verify the file by */
 	size_t build_id_size;
 	int kind; /* MS_MODULE_KIND */
-	/* Size and time of the file when it was mapped: without a build-id, a file with others is a
-	 * different file. */
+	/* Size and modification time of the file when it was mapped. If there is no build-id, a
+	 * file with another size or time is a different file. */
 	uint64_t file_bytes, file_mtime_ns;
 	bool deleted; /* deleted or replaced while it was mapped */
-	/* Descriptor of the mapped file. 0 = none: search by path. -1 = none either, and without a
-	 * build-id no file counts as the module. */
+	/* Descriptor of the mapped file. 0 = none: the file is searched for by path. -1 = the file
+	 * could not be kept open, and without a build-id no other file is accepted. */
 	int held;
-	/* Facts about code made at run time: the process, its user, its initial working folder
-	 * (NULL = not known), when it ran (ns since 1970), and when its recording began
-	 * (CLOCK_MONOTONIC). */
+	/* Facts about code made at run time: the pid and user of its process, the initial working
+	 * folder (NULL = not known), when the process ran (ns since 1970), and when its recording
+	 * began (CLOCK_MONOTONIC). */
 	uint64_t pid, uid, from_ns, to_ns, since_ns;
 	const char *cwd;
 };
@@ -74,9 +74,9 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *m
  * none). Opens the files if needed. Lookups may reveal damaged or missing parts, so call it after
  * the last ms_symbols_find. */
 int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file);
-/* Looks up `address`, relative to the ELF file (without the load bias; the caller subtracts one
- * from a return address). Fills up to `max` locations and returns how many (at least 1: an unknown
- * one has function NULL). Cheapest in ascending order. */
+/* Looks up `address`, relative to the ELF file (without the load bias; for a return address, the
+ * caller subtracts one). Fills up to `max` locations and returns their number, at least 1: for an
+ * unknown address, a location whose function is NULL. Lookups in ascending order are fastest. */
 size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
 		       size_t max);
 
@@ -96,8 +96,8 @@ struct ms_held_files {
 };
 
 /* Appends a symbols block for every frame of the finished trace `path`, then a copy of its last end
- * block. Replaces nothing; a trace with symbols is left alone. `s` looks them up; one for many
- * traces opens each module once; NULL = create one. `held`: NULL = none. 0, or -1 with `err` set
- * and the trace unchanged. */
+ * block. Changes nothing in a trace that has symbols. `s` is the symbolizer, which for several
+ * traces should be the same, so that each module is opened once; NULL = a new one. `held`: NULL =
+ * none. 0, or -1 with `err` set and the trace unchanged. */
 int ms_symbols_embed(const char *path, struct ms_symbols *s, const struct ms_held_files *held,
 		     struct ms_err *err);

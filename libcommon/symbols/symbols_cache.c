@@ -22,8 +22,8 @@
 #include "libcommon/base/order.h"
 
 #define MAGIC UINT64_C(0x31636d79734d534d)
-/* Least age of a file's last change, in ns; it may change again without a new time if it is
- * younger. */
+/* Minimum age of a file's last change, in ns. A file changed more recently may change again without
+ * getting a new time. */
 #define SETTLED_NS UINT64_C(50000000)
 #define USED_NS UINT64_C(3600000000000) /* precision of the time of last use, in ns */
 enum { FILE_MAX = 32 << 20, FILES_MAX = 1 << 16 };
@@ -43,7 +43,7 @@ struct file_row {
 
 struct chain_row {
 	uint64_t address;
-	uint32_t first, n; /* in the table of places */
+	uint32_t first, n; /* range in the table of places */
 };
 
 struct place_row {
@@ -73,7 +73,7 @@ static bool same_file(const struct ms_cached_file *x, const struct ms_cached_fil
 	return memcmp(&x->is, &y->is, sizeof x->is) == 0 && strcmp(x->real, y->real) == 0;
 }
 
-/* Tells whether each file is still the same. */
+/* Tells whether the files that the results depend on are all unchanged. */
 static bool files_hold(const struct ms_cached *c, struct ms_arena *a)
 {
 	for (size_t i = 0; i < c->files.n; i++) {
@@ -128,7 +128,7 @@ static void take_files(struct ms_cached *c, const struct tables *t)
 	}
 }
 
-/* Reads the chains. False = they are not sorted, or refer to places that are not there. */
+/* Reads the chains. False = they are not sorted, or refer to places that do not exist. */
 static bool take_chains(struct ms_cached *c, const struct tables *t, struct ms_location *places)
 {
 	for (uint32_t i = 0; i < t->head->places; i++) {
@@ -172,7 +172,7 @@ bool ms_cached_parse(struct ms_cached *c, const void *data, size_t n, struct ms_
 	return take_chains(c, &t, ms_arena_alloc(a, h->places * sizeof(struct ms_location)));
 }
 
-/* Reads a whole file, which must be our own. */
+/* Reads a whole file, which must belong to us. Returns malloc'ed memory. */
 static void *contents(const char *name, int folder, size_t *n)
 {
 	void *data = NULL;

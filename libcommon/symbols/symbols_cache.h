@@ -16,7 +16,7 @@
 #include "libcommon/base/arena.h"
 #include "symbols_location.h"
 
-/* Holds the places of an address, innermost first, as from ms_symbols_find. */
+/* Holds the places of an address, innermost first, in the form of ms_symbols_find. */
 struct ms_cached_chain {
 	uint64_t address;
 	size_t n;
@@ -34,12 +34,13 @@ struct ms_cached_file {
 /* Holds the cached results for one module. Strings and chains are borrowed from the reader's
  * arena. */
 struct ms_cached {
-	const char *name; /* name of its file in the folder */
+	const char *name; /* name of the module's file in the cache folder */
 	const char *key;  /* identifies module and options */
 	int state;        /* as from ms_symbols_module_state */
 	const char *source;
 	MS_ARRAY(struct ms_cached_chain) chains;
-	size_t sorted; /* number of chains read, sorted by address; later ones are new */
+	size_t sorted; /* number of chains read from the file, sorted by address; chains after them
+			  are new */
 	MS_ARRAY(struct ms_cached_file) files;
 	bool unsure; /* the result may differ next time, so it must not be written */
 };
@@ -56,13 +57,14 @@ const struct ms_cached_chain *ms_cached_find(const struct ms_cached *c, uint64_t
 /* Adds a copy of a chain, whose strings are borrowed. */
 void ms_cached_add(struct ms_cached *c, uint64_t address, const struct ms_location *v, size_t n,
 		   struct ms_arena *a);
-/* Records a file that was opened, or (NULL) did not exist; `sure` as in struct ms_elf_watch. */
+/* Records a file that was opened, or, if `st` is NULL, did not exist; `sure` as in struct
+ * ms_elf_watch. */
 void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, bool sure,
 		   struct ms_arena *a);
-/* Writes the results, merged with those that others have written meanwhile. False = nothing has
- * changed. */
+/* Writes the results, merged with results that other processes have written in the meantime. False
+ * = nothing has changed. */
 bool ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a);
 void ms_cached_free(struct ms_cached *c);
-/* Removes the files unused for longest until the folder holds at most `most` bytes, and the remains
- * of interrupted writers. */
+/* Removes the least recently used files until the folder holds at most `most` bytes, and temporary
+ * files of interrupted writers. */
 void ms_cache_trim(int folder, uint64_t most);

@@ -16,10 +16,10 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/order.h"
 
-#define ABANDONED_S 3600 /* age in s of temporary files, which have a '.' in their names */
+#define ABANDONED_S 3600 /* age in s at which temporary files (with '.' in the name) are removed */
 
-/* Opens a folder that must be ours, and creates it if needed. `others`: mode bits that it must not
- * have: others may not write to it, nor read the innermost one. */
+/* Opens a folder that must be ours, and creates it if needed. It is refused if it has mode bits of
+ * `others`: 022 for a folder that only we may write to, 077 for one that only we may access. */
 static int enter(int from, const char *name, mode_t others)
 {
 	struct stat st;
@@ -32,7 +32,7 @@ static int enter(int from, const char *name, mode_t others)
 	return fd;
 }
 
-/* Opens `base`/`below`/memscope; below NULL: `base`/memscope. */
+/* Opens the folder `base`/`below`/memscope, or `base`/memscope if `below` is NULL. */
 static int folder_in(const char *base, const char *below)
 {
 	struct stat st;
@@ -49,8 +49,8 @@ static int folder_in(const char *base, const char *below)
 	return fd;
 }
 
-/* Opens the cache folder. With sudo both variables may be those of the caller, who would find
- * root's files there, so root's own home is used. */
+/* Opens the cache folder. With sudo, XDG_CACHE_HOME and HOME may be those of the calling user, in
+ * whose folder root should leave no files, so root's own home is used. */
 int ms_cache_folder(void)
 {
 	bool sudo = geteuid() == 0 && getenv("SUDO_UID");

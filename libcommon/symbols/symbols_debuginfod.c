@@ -13,7 +13,8 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/library.h"
 
-/* Holds the functions of its interface that are used, unchanged since its first release. */
+/* Lists the functions of libdebuginfod that are used; they have not changed since its first
+ * release. */
 struct library {
 	void *(*begin)(void);
 	int (*find_debuginfo)(void *client, const unsigned char *id, int id_size, char **path);
@@ -32,7 +33,7 @@ struct ms_debuginfod {
 static struct library library;
 static bool loaded;
 
-/* Is libdebuginfod's progress callback. Returns other than 0 to stop waiting. */
+/* Progress callback of libdebuginfod. Returns a value other than 0 to stop waiting. */
 static int progress(void *client, long a, long b)
 {
 	(void)a;

@@ -102,7 +102,8 @@ static void add_unit(struct ms_dwarf *d, uint64_t die, const struct ms_ranges *r
 		*MS_PUSH(&d->units) = (struct ms_unit_ref){.die = die};
 }
 
-/* Adds these units from .debug_aranges, which has one set per unit. */
+/* Adds the units without address ranges in their entry, from .debug_aranges, which has one set per
+ * unit. */
 static void add_bare_units(struct ms_dwarf *d, struct index *x)
 {
 	Dwarf_Aranges *all;
@@ -274,7 +275,8 @@ static void set_place(struct ms_dwarf *d, struct ms_unit *u, struct ms_location 
 	l->column = l->line ? column : 0;
 }
 
-/* Fills in the chain of `node`, whose innermost place is `row` (or NULL). Returns its length. */
+/* Fills `out` with the chain of calls from `node` outwards; `row` (or NULL) gives the line in the
+ * innermost function. Returns its length. */
 static size_t unroll(struct ms_dwarf *d, struct ms_unit *u, uint32_t node, const struct ms_row *row,
 		     struct ms_location *out, size_t max)
 {
@@ -284,7 +286,8 @@ static size_t unroll(struct ms_dwarf *d, struct ms_unit *u, uint32_t node, const
 		set_place(d, u, &place, row->file, row->line, row->column);
 	while (node != MS_NO_NODE) {
 		struct ms_unit_node *f = &u->nodes[node];
-		/* If the array is full, the outermost, physical function takes the last place. */
+		/* If the array is full, the last element is overwritten, so that the outermost,
+		 * physical function is kept. */
 		struct ms_location *l = &out[n < max ? n++ : max - 1];
 		*l = place;
 		l->function = name_of(d, u, f);
@@ -309,8 +312,8 @@ static size_t find_in(struct ms_dwarf *d, uint32_t index, uint64_t address, stru
 
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max)
 {
-	/* Ranges of units may overlap by a compiler's mistake: the nearest unit that has a result
-	 * wins. */
+	/* Ranges of units may overlap because of compiler bugs: the nearest unit that yields a
+	 * result is used. */
 	size_t n = 0;
 	for (size_t i = MS_COUNT_UP_TO(d->spans.v, d->spans.n, low, address); !n && i;
 	     i = d->spans.v[i - 1].before)

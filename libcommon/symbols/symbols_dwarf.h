@@ -26,7 +26,7 @@ struct ms_location;
 struct ms_symbols_options;
 
 struct ms_row {
-	uint32_t offset; /* offset from the start of its sequence */
+	uint32_t offset; /* address minus the start of its sequence of rows */
 	uint32_t line;
 	uint32_t file : 20, column : 12; /* 0 = too large for the field, or unknown */
 };
@@ -42,7 +42,7 @@ struct ms_span {
 	};
 	union {
 		uint32_t rows;  /* number of rows */
-		uint32_t depth; /* the innermost call is the deepest */
+		uint32_t depth; /* nesting of inlined calls; the highest is innermost */
 	};
 };
 
@@ -53,9 +53,9 @@ struct ms_spans {
 };
 
 struct ms_unit_node {
-	uint64_t die;    /* offset in .debug_info of the unit's file */
-	uint64_t entry;  /* first address */
-	uint32_t parent; /* index of its parent, MS_NO_NODE = none */
+	uint64_t die;    /* offset of its entry in .debug_info of the unit's file */
+	uint64_t entry;  /* lowest address of the function or call */
+	uint32_t parent; /* index of the parent node, MS_NO_NODE = none */
 	uint32_t call_file, call_line, call_column;
 	bool inlined, named;
 	const char *name;
@@ -64,7 +64,7 @@ struct ms_unit_node {
 
 struct ms_source {
 	const char *name; /* with folders, as the compiler wrote it; NULL = none */
-	const char *path; /* normalized, in the symbolizer's arena; NULL = not needed so far */
+	const char *path; /* normalized, in the symbolizer's arena; NULL = not computed yet */
 };
 
 struct ms_unit {
@@ -88,9 +88,9 @@ struct ms_tree {
 };
 
 struct ms_unit_ref {
-	uint64_t die;         /* offset of its entry in the main file */
+	uint64_t die;         /* offset of the unit's entry in the main file */
 	struct ms_unit *unit; /* NULL = not read, or dropped */
-	bool lacks_split;     /* its split part was not found */
+	bool lacks_split;     /* the unit's split part was not found */
 };
 
 struct ms_dwarf_file {
@@ -102,23 +102,24 @@ struct ms_dwarf_file {
 struct ms_dwarf {
 	struct ms_dwarf_file main, supplement;
 	struct ms_splits *splits;
-	bool damaged;             /* parts could not be read */
-	bool partial;             /* parts are in a file that was not found */
-	struct ms_elf *symbols;   /* for names missing in DWARF; may be NULL */
+	bool damaged;             /* some debug information could not be read */
+	bool partial;             /* some debug information is in a file that was not found */
+	struct ms_elf *symbols;   /* to complete names that DWARF lacks; may be NULL */
 	struct ms_arena *strings; /* arena of the symbolizer */
 	bool demangle;
 	MS_ARRAY(struct ms_unit_ref) units;
 	struct ms_spans spans;
 	struct ms_arena unit_memory;
 	size_t unit_bytes;
-	size_t opened_units, opened_rows; /* numbers read since libdw was opened */
-	uint64_t scope_steps;             /* work spent on qualifying names */
+	size_t opened_units, opened_rows; /* numbers of units and line table rows read since libdw
+					     was opened */
+	uint64_t scope_steps;             /* steps spent on finding the scopes of names */
 };
 
 /* Holds the files that a module's DWARF is read from; all are borrowed. */
 struct ms_dwarf_files {
 	struct ms_elf *elf;     /* the file with .debug_info */
-	struct ms_elf *alt;     /* its supplementary file (dwz), or NULL */
+	struct ms_elf *alt;     /* supplementary file (dwz) of `elf`, or NULL */
 	struct ms_elf *symbols; /* the file with the symbol table; may be NULL */
 	const char *path;       /* path of the module */
 };
@@ -133,11 +134,11 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 
 /* ---- between the files of the module ---- */
 
-/* Sorts spans and sets `before`. Following it from the last span that begins at or before an
- * address visits all spans that cover the address. */
+/* Sorts spans and sets `before`. A walk along `before`, from the last span that begins at or before
+ * an address, visits all spans that cover the address. */
 void ms_spans_sort(struct ms_spans *s);
-/* Appends the address ranges of an entry, without empty ones and the remains of code that the
- * linker removed. False = they cannot be read. */
+/* Appends the address ranges of an entry, except empty ranges and those of code that the linker
+ * removed. False = they cannot be read. */
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
 /* Gets the entry of a unit by its index. With split DWARF it is the entry in the unit's own file,
  * and *split is that file; else *split is NULL. */
@@ -149,7 +150,7 @@ void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split *spl
  * the main file, `unit` the one in its own file if DWARF is split. False = the table cannot be
  * read. */
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
-/* Reads a unit; never NULL, but possibly empty. */
+/* Reads a unit. Never returns NULL; a unit that cannot be read is empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
 /* Returns a copy of `bytes` bytes that lives as long as the unit. */
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);

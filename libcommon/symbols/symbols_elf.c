@@ -25,7 +25,8 @@
 #include "symbols_machine.h"
 #include "symbols_mini.h"
 
-/* Largest compression ratio of zlib; a larger claim is false, and would cost memory. */
+/* Largest compression ratio of zlib. A header that claims more is invalid, and would make us
+ * allocate too much. */
 enum { MAX_ZLIB_RATIO = 1032 };
 /* Largest compression ratio of zstd, in which 4 bytes can stand for 128 KiB. */
 enum { MAX_ZSTD_RATIO = 32768 };
@@ -83,8 +84,8 @@ static size_t old_compressed_header(struct ms_elf_section *s)
 	return SIZE;
 }
 
-/* Reads the real size of a compressed section, in either of its two forms, and moves `raw` to the
- * stream. */
+/* Reads the uncompressed size of a compressed section, in the ELF or the old ".zdebug" format, and
+ * moves `raw` to the compressed data. */
 static void open_compressed(struct ms_elf_section *s)
 {
 	bool old = !(s->flags & SHF_COMPRESSED);
@@ -249,7 +250,7 @@ static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
 	return ZSTD_decompress(out, s->size, s->raw, s->raw_size) == s->size;
 }
 
-/* Tells whether the section can be as large as it claims, before memory is allocated. */
+/* Tells whether the section's claimed size is possible; called before memory is allocated. */
 static bool is_plausible(const struct ms_elf_section *s)
 {
 	return s->raw_size <= UINT32_MAX && s->size < UINT32_MAX &&
@@ -302,7 +303,7 @@ bool ms_elf_has_dwarf(struct ms_elf *e)
 
 struct candidate {
 	struct ms_elf_symbol symbol;
-	unsigned rank; /* the lowest at an address wins */
+	unsigned rank; /* of the symbols at an address, the lowest rank is kept */
 };
 
 struct candidates {
@@ -354,8 +355,8 @@ static void read_table(struct ms_elf *e, struct ms_elf_section *s, struct candid
 	}
 }
 
-/* Adds the entry point as _start if its code looks like it: stripped programs have no symbol for
- * it, and every stack of the first thread ends there. */
+/* Adds the entry point as _start if its code looks like that of the C runtime. Stripped programs
+ * have no symbol for it, and every stack of the first thread ends there. */
 static void add_entry(struct ms_elf *e, struct candidates *c)
 {
 	const struct ms_machine *m = ms_machine_of(e->machine);
@@ -379,7 +380,7 @@ static int by_address_and_rank(const void *a, const void *b)
 	       strcmp(x->symbol.name, y->symbol.name);
 }
 
-/* Reads the symbol tables. False = there is no complete one, only the dynamic linker's. */
+/* Reads the symbol tables. False = there is no full symbol table, only the dynamic linker's. */
 static bool read_tables(struct ms_elf *e, struct candidates *c)
 {
 	bool whole = false;

@@ -18,10 +18,10 @@ struct ms_elf_section {
 	uint64_t address, size; /* size: after decompression */
 	uint64_t flags;
 	uint32_t type, link;
-	const uint8_t *raw; /* in the file; NULL = no contents there */
+	const uint8_t *raw; /* contents in the file, possibly compressed; NULL = none */
 	uint64_t raw_size;
 	enum { MS_ELF_PLAIN, MS_ELF_ZLIB, MS_ELF_ZSTD } packing; /* compression of `raw` */
-	bool damaged;                                            /* its contents are incomplete */
+	bool damaged;                                            /* the contents are incomplete */
 	uint8_t *inflated; /* decompressed contents, once requested */
 };
 
@@ -34,7 +34,7 @@ struct ms_elf {
 	char *path;
 	const uint8_t *map;
 	size_t size;
-	uint64_t mtime_ns; /* 0 = not a file */
+	uint64_t mtime_ns; /* modification time; 0 = not read from a file */
 	struct ms_elf_section *sections;
 	unsigned section_count;
 	uint8_t build_id[MS_ELF_ID_MOST];
@@ -44,7 +44,8 @@ struct ms_elf {
 	struct ms_elf_symbol
 		*symbols; /* functions by address, one per address; NULL until ms_elf_symbol */
 	size_t symbol_count;
-	bool symbols_read, has_symbols; /* has_symbols: the file's own tables have some */
+	bool symbols_read, has_symbols; /* has_symbols: the file's own symbol tables have
+					   functions */
 	struct ms_elf *mini;            /* .gnu_debugdata, if its symbols were read */
 	bool mini_damaged;              /* .gnu_debugdata cannot be read */
 	bool cut_short;                 /* the section headers are beyond the end of the file */
@@ -77,7 +78,8 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
  * file is closed. */
 const uint8_t *ms_elf_data(struct ms_elf_section *s);
 
-/* Returns a string that ends inside the table; "" otherwise, also if `table` is NULL. */
+/* Returns the string at offset `at` of a string table; "" if it does not end inside the table, or
+ * if `table` is NULL. */
 const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at);
 
 /* Tells whether the build-ids are equal; false if either is missing. */
@@ -85,10 +87,10 @@ bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size);
 /* Tells whether there is a .debug_info, even a damaged one; false for NULL. */
 bool ms_elf_has_dwarf(struct ms_elf *e);
 
-/* Returns the function symbol that covers `address`, or NULL. Of several at one address the most
- * public one with the shortest name is used. */
+/* Returns the function symbol that covers `address`, or NULL. Among several at one address, global
+ * symbols are preferred to weak and local ones, then short names. */
 const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address);
 /* Returns the number of function symbols, including the program's entry. */
 size_t ms_elf_symbols(struct ms_elf *e);
-/* Tells whether the file's own tables name functions. */
+/* Tells whether the file's own symbol tables have functions, other than an added entry point. */
 bool ms_elf_has_symbols(struct ms_elf *e);

@@ -39,9 +39,10 @@ enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
 
 /* ---- the trace ---- */
 
-/* Holds a frame to look up: `address` is relative to its ELF file, inside the call. */
+/* Holds a frame to look up: `address` is relative to its ELF file; for a return address, it is
+ * within the call instruction. */
 struct wanted_frame {
-	uint32_t frame, module; /* module: id, 0 = none */
+	uint32_t frame, module; /* module: its id, 0 = none */
 	uint64_t address;
 };
 
@@ -53,7 +54,7 @@ struct wanted {
 	MS_ARRAY(uint8_t) end;
 	uint64_t first_ns, last_ns;
 	uint64_t end_offset; /* position in the file after the end block */
-	uint32_t next_block; /* number of the block to be appended there */
+	uint32_t next_block; /* number of the first block to append at end_offset */
 	bool has_symbols;    /* the trace has symbols already, so there is nothing to look up */
 	bool open_symbols;   /* the symbols are incomplete: no end block follows them */
 };
@@ -132,7 +133,7 @@ static int read_trace(struct wanted *c, struct ms_trace *file, const char *path,
 struct output {
 	struct ms_trace_writer *to;
 	struct ms_record_writer w;
-	MS_ARRAY(const char *) strings; /* strings of the present block, by number - 1 */
+	MS_ARRAY(const char *) strings; /* strings of the current block; index = number - 1 */
 	struct ms_lookup string_index;  /* finds a string's number, by content */
 	uint64_t ns;
 	bool failed;
@@ -225,11 +226,11 @@ struct share {
 	const struct wanted *c;
 	size_t first, end; /* range in c->frames */
 	struct ms_symbols *s;
-	int *handles; /* by module id; -1 = not requested yet */
+	int *handles; /* handle of each module by id; -1 = not requested yet */
 	MS_ARRAY(struct ms_location) found;
 	struct found_chain {
 		size_t at, n; /* range in `found` */
-	} * chains;           /* by index from `first` */
+	} * chains;           /* chain of each frame of the range */
 };
 
 static void begin_share(struct share *h, const struct wanted *c, size_t first, size_t end,
@@ -297,8 +298,9 @@ static void put_frames(const struct share *h, struct output *o, struct ms_err *e
 	}
 }
 
-/* Writes for each module the worse state of both shares. States from DWARF on are in order of
- * badness; earlier ones are equal in both. States are final after all lookups. */
+/* Writes, for each module, the worse state that the two shares have. From MS_SYMBOLS_DWARF on,
+ * higher states are worse; lower ones are equal in both shares. States are final only after all
+ * lookups. */
 static void put_modules(const struct share shares[2], struct output *o)
 {
 	for (uint32_t id = 1; id <= shares->c->t->modules.n; id++) {
@@ -361,14 +363,14 @@ static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
 	sigprocmask(SIG_BLOCK, &all, &before);
 	int rc = ftruncate(fd, (off_t)end) < 0 ? -1 : ms_write_all(fd, data, n), saved = errno;
 	if (rc < 0 && ftruncate(fd, (off_t)end) < 0)
-		rc = -1; /* the first error is reported */
+		rc = -1; /* failed already: err keeps the first error */
 	errno = saved;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
-/* Appends the whole memory file to the trace after its end block, at `end`. If the trace is no
- * longer the file `read` with the same size, leaves it unchanged. */
+/* Appends the whole memory file to the trace after its end block, at `end`. Leaves the trace
+ * unchanged if it is no longer the file whose status is `read`, or has another size. */
 static int append(int from, const char *path, const struct stat *read, uint64_t end,
 		  struct ms_err *err)
 {

@@ -24,7 +24,8 @@ struct search {
 		*crc; /* expected CRC of the file if no build-id can prove it; NULL = none known */
 	const struct ms_symbols_module *module; /* NULL = not searching for the module itself */
 	struct ms_debuginfod *servers;          /* or NULL */
-	bool others;                            /* a file was found, but not the right one */
+	bool others;                            /* a file was found, but it is not the one searched
+						   for */
 };
 
 static uint32_t crc_of(const struct ms_elf *e)
@@ -32,8 +33,8 @@ static uint32_t crc_of(const struct ms_elf *e)
 	return libdeflate_crc32(0, e->map, e->size);
 }
 
-/* Tells, without a build-id, whether a file may be the module's. Copies in other folders may have
- * another time. */
+/* Tells, without a build-id, whether a file may be the module's. If other folders are searched,
+ * copies there may have another modification time. */
 static bool may_be(const struct search *s, const struct ms_elf *e)
 {
 	const struct ms_symbols_module *m = s->module;
@@ -54,8 +55,8 @@ static bool is_it(const struct search *s, const struct ms_elf *e)
 	return !s->module || may_be(s, e);
 }
 
-/* Returns the file if it is the right one, else closes it: the build-id matches, or, without a
- * build-id, the checksum, or nothing contradicts. */
+/* Returns the file if it is the one searched for, else closes it. The build-id decides; without
+ * one, the checksum; without either, size and time must not differ. */
 static struct ms_elf *if_it(struct search *s, struct ms_elf *e)
 {
 	if (!e || is_it(s, e))
@@ -81,7 +82,8 @@ __attribute__((format(printf, 2, 3))) static struct ms_elf *try_path(struct sear
 	return n > 0 && (size_t)n < sizeof path ? try_file(s, path) : NULL;
 }
 
-/* Those of --symbols=debug-dir, then /usr/lib/debug under the sysroot, then the host's. NULL-terminated. */
+/* Lists the folders of debug files: those of --symbols=debug-dir, then /usr/lib/debug under the
+ * sysroot, then the host's. NULL-terminated. */
 static const char **debug_folders(const struct ms_symbols_options *opt, struct ms_arena *a)
 {
 	size_t n = 0;
@@ -118,26 +120,26 @@ static struct ms_elf *by_server(struct search *s)
 	return e;
 }
 
-/* The module itself: as it is held open, or at its path under the sysroot, else in a folder of --symbols=debug-dir, whole or by
- * its name alone. */
+/* Finds the module's own file: the one held open, else the file at its path under the sysroot, else
+ * a file in a folder of --symbols=debug-dir, at the module's whole path or by its name alone. */
 static struct ms_elf *find_binary(struct search *s, const char *path)
 {
 	int held = s->module->held;
 	struct ms_elf *e = held > 0 ? if_it(s, ms_elf_held(held, path)) : NULL;
 	s->others |= held < 0;
 	if (held && !s->id_size)
-		return e; /* no other file can be proved to be the module */
+		return e; /* without a build-id, no other file can be verified */
 	if (!e)
 		e = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
-	/* Without a build-id only the original path counts; otherwise any file of that name would
-	 * be accepted. */
+	/* Without a build-id, only the original path is searched; otherwise any file of that name
+	 * would be accepted. */
 	for (const char *const *d = s->opt->debug_dirs; !e && s->id_size && d && *d; d++)
 		if (!(e = try_path(s, "%s/%s", *d, path)))
 			e = try_path(s, "%s/%s", *d, ms_base_name(path));
 	return e;
 }
 
-/* Tries the three places of .gnu_debuglink, and the debug folders themselves. */
+/* Tries the three locations that .gnu_debuglink prescribes, and the folders of debug files. */
 static struct ms_elf *by_link(struct search *s, const char *binary, const char *name)
 {
 	char real[4096], sysroot[4096];

@@ -14,19 +14,21 @@ struct ms_module_files {
 	struct ms_elf *binary; /* the module, or NULL */
 	struct ms_elf *debug;  /* its separate debug file, or NULL */
 	struct ms_elf *alt;    /* supplementary file (dwz) of the file with DWARF, or NULL */
-	bool mismatch;         /* there is a file of that name, but a different one */
-	bool damaged;          /* the right file was found, but parts of it are missing */
-	bool refused;          /* debug files of its name were found, but none of its build */
+	bool mismatch;         /* a file with the module's name was found, but a different one */
+	bool damaged;          /* the module's file was found, but parts of it are missing */
+	bool refused;          /* debug files with the right name were found, but none of the same
+				  build */
 };
 
 struct ms_debuginfod;
 
-/* Searches for all three files, and finally asks `servers` unless it is NULL. Without a build-id a
- * file is accepted unless its size or time differs. */
+/* Searches for the module, its debug file and the supplementary file; finally asks `servers`,
+ * unless NULL. Without a build-id a file is accepted unless its size or time differs. */
 struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 				       struct ms_debuginfod *servers,
 				       const struct ms_symbols_module *m);
-/* Finds only the binary of a module that is a file; the caller closes it. */
+/* Finds only the binary of a module, which must be a file (not the vDSO or code made at run time);
+ * the caller closes it. */
 struct ms_elf *ms_module_binary(const struct ms_symbols_options *opt,
 				const struct ms_symbols_module *m);
 void ms_module_files_close(struct ms_module_files *f);

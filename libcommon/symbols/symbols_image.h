@@ -12,11 +12,12 @@
 
 #include "symbols_package.h"
 
-/* Holds the file. Must not be moved while it is open. */
+/* Holds an ELF file made in memory for libdw. Must not be moved while it is open. */
 struct ms_image {
 	struct ms_image_file {
 		Elf64_Ehdr head;
-		Elf64_Shdr sections[MS_PART_COUNT + 2]; /* the null section; the parts; the names */
+		Elf64_Shdr sections[MS_PART_COUNT + 2]; /* the null section, one section per part,
+							   the section names */
 		char names[MS_PART_COUNT + 1][24];
 	} file;
 	Elf *elf;

@@ -33,7 +33,8 @@ struct record {
 struct dump {
 	struct ms_made *to;
 	FILE *f;
-	/* Start address of each piece of code, and the number of the latest piece there. */
+	/* Start addresses of pieces of code, each with the number of the latest piece at that
+	 * address. */
 	MS_ARRAY(struct start {
 		uint64_t address;
 		uint32_t code;
@@ -54,7 +55,7 @@ static bool take(FILE *f, void *to, size_t bytes, uint64_t *left)
 	return true;
 }
 
-/* Returns a text that is complete within the record; NULL = it is not. */
+/* Returns the text at `at` if its end is within the record, else NULL. */
 static const char *text_in(const char *at, const char *end)
 {
 	return at < end && memchr(at, 0, (size_t)(end - at)) ? at : NULL;
@@ -79,7 +80,8 @@ static void add_lines(struct dump *d, const char *at, const char *end, uint64_t 
 		text = text_in(at + 16, end);
 		if (!text)
 			break;
-		if (strcmp(text, "\xff") && strcmp(text, last)) { /* "\xff": same file as before */
+		if (strcmp(text, "\xff") && strcmp(text, last)) { /* "\xff" stands for the previous
+								     file */
 			last = text;
 			file = ms_arena_strdup(&m->arena,
 					       strncmp(text, "file://", 7) ? text : text + 7);
@@ -113,7 +115,7 @@ static bool read_lines(struct dump *d, uint64_t *left)
 	return whole;
 }
 
-/* Returns the start at an address; NULL = no code begins there. */
+/* Returns the entry for code that begins at an address; NULL = no code begins there. */
 static struct start *find_start(struct dump *d, uint64_t address)
 {
 	uint32_t hash = ms_hash(address, 0), n;

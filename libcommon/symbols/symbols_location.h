@@ -10,8 +10,8 @@
  * Strings live as long as the symbolizer. */
 struct ms_location {
 	const char *function; /* demangled, NULL = unknown */
-	const char *file;     /* from the debug information, absolute or relative to its compilation
-				 folder; NULL = unknown */
+	const char *file;     /* from the debug information: absolute, or relative to the
+				 compilation folder; NULL = unknown */
 	uint32_t line;        /* 0 = unknown */
 	uint32_t column;
 	bool inlined; /* true for all but the last one of a chain */

@@ -11,7 +11,7 @@ struct ms_elf_section;
 
 struct ms_machine {
 	uint16_t elf; /* e_machine */
-	/* Tells whether that relocation fills a slot of a linkage table. */
+	/* Tells whether a relocation of that type fills a slot of a linkage table. */
 	bool (*is_slot)(uint64_t type);
 	/* Returns the slot through which the entry at offset `at` of the table jumps; 0 = there is
 	 * no entry. `got`: the table is .plt.got. `nth`: which of the possible entry layouts to
@@ -19,8 +19,9 @@ struct ms_machine {
 	uint64_t (*slot_of)(const struct ms_elf_section *s, uint64_t at, bool got, unsigned nth);
 	/* Returns the length of the code if it is the C runtime's entry point; 0 = it is not. */
 	uint64_t (*start_bytes)(const uint8_t *code, uint64_t most);
-	/* Returns the target of the call that ends at code[at], which lies at `address`; *slot:
-	 * that is the address of a slot with the target. 0 = there is no such call. */
+	/* Returns the target of the call that ends at code[at], which lies at `address`. *slot: the
+	 * result is not the target, but the address of a slot that contains it. 0 = there is no
+	 * such call. */
 	uint64_t (*called)(const uint8_t *code, uint64_t at, uint64_t address, bool *slot);
 };
 extern const struct ms_machine ms_x86_64;

@@ -18,7 +18,8 @@ enum { CODES_MAX = 1 << 22, LINE_MAX_BYTES = 1 << 16, NAMES_MOST = 3 };
 
 /* ---- names ---- */
 
-/* Returns the number after the last colon of `text`, and cuts it off; 0 = there is none. */
+/* Returns the number after the last colon of `text`, and removes both from `text`; 0 = there is
+ * none. */
 static uint32_t cut_number(char *text)
 {
 	char *colon = strrchr(text, ':'), *end;
@@ -110,7 +111,8 @@ static bool is_its(const struct stat *st, const struct ms_made_by *by)
 	       (!st->st_uid || st->st_uid == by->uid);
 }
 
-/* Opens a file if it belongs to that process; anybody may have created one there. */
+/* Opens a file if it belongs to the process's user or root; in /tmp, anybody could have created
+ * it. */
 static FILE *open_its(const char *path, const struct ms_made_by *by)
 {
 	struct stat st;
@@ -128,7 +130,8 @@ static int by_start(const void *a, const void *b)
 	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order);
 }
 
-/* Reads one of the files. False = it does not exist, or is empty. */
+/* Reads the jitdump (`dump`) or the map file in `folder`. False = it does not exist, or is
+ * empty. */
 static bool read_its(struct ms_made *m, const struct ms_made_by *by, const char *root,
 		     const char *folder, bool dump)
 {
@@ -192,7 +195,7 @@ static struct ms_location place_of(const struct ms_made *m, const struct ms_made
 	return (struct ms_location){.function = c->name, .file = c->file, .line = c->line};
 }
 
-/* Returns the latest code at `address` that is earlier than number `before`, or NULL. */
+/* Returns the latest piece of code at `address` whose `order` is below `before`, or NULL. */
 static const struct ms_made_code *latest(const struct ms_made *m, uint64_t address, uint32_t before)
 {
 	enum { LOOK_BACK = 1024 };
@@ -211,7 +214,7 @@ static const struct ms_made_code *latest(const struct ms_made *m, uint64_t addre
 void ms_made_find(struct ms_made *m, uint64_t address, struct ms_location *out)
 {
 	*out = (struct ms_location){0};
-	uint64_t gone_ns = UINT64_MAX; /* time at which later code replaced it */
+	uint64_t gone_ns = UINT64_MAX; /* time at which the next later code replaced it */
 	const struct ms_made_code *c = latest(m, address, UINT32_MAX);
 	for (int names = 0; c && names < NAMES_MOST; c = latest(m, address, c->order)) {
 		uint64_t until = c->until_ns < gone_ns ? c->until_ns : gone_ns;

@@ -39,8 +39,10 @@ struct ms_made_line {
 };
 struct ms_made_code {
 	uint64_t start, end;
-	uint64_t from_ns, until_ns;      /* CLOCK_MONOTONIC; set if ms_made.spans */
-	uint32_t order;                  /* replaces code with a lower one at that address */
+	uint64_t from_ns, until_ns;      /* lifetime of the code, CLOCK_MONOTONIC; set if
+					    ms_made.spans */
+	uint32_t order;                  /* order of creation: higher code replaces lower at the
+					    same address */
 	uint32_t line;                   /* first line; 0 = not known */
 	const char *name, *file;         /* file: NULL = not known */
 	uint32_t first_line, line_count; /* range in `lines`, ascending by address */
@@ -49,14 +51,14 @@ struct ms_made {
 	struct ms_arena arena;
 	const char *path;
 	uint64_t since_ns;                   /* CLOCK_MONOTONIC; code replaced earlier is ignored */
-	bool spans;                          /* the times of code are known */
+	bool spans;                          /* from_ns and until_ns of all code are known */
 	MS_ARRAY(struct ms_made_code) codes; /* sorted by start, then order, when all are read */
 	MS_ARRAY(struct ms_made_line) lines;
 	uint64_t longest;
 };
 
-/* Adds a copy of `c`, except `order`; `text` is its name as the program wrote it, NULL = `c` has
- * the name. False = it is invalid, or there are too many. */
+/* Adds a copy of `c` with the next `order`. `text` is the name as the program wrote it; NULL = `c`
+ * has the name already. False = it is invalid, or there are too many. */
 bool ms_made_add(struct ms_made *m, struct ms_made_code c, const char *text);
 /* Reads a jitdump of process `pid`, up to the first damaged part. False = it is not one. */
 bool ms_jitdump_read(struct ms_made *m, FILE *f, uint64_t pid);

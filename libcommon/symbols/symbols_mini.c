@@ -10,7 +10,7 @@
 
 /* Limit in bytes: the symbols of half a million functions fit, so only a hostile file is larger. */
 #define MINI_MOST ((size_t)256 << 20)
-/* Memory for decompression; xz -9 needs a quarter of it. */
+/* Memory limit for decompression, four times what data from xz -9 needs. */
 #define MEMORY_MOST (UINT64_C(256) << 20)
 
 /* Decompresses the section into `out`. Returns the size; 0 = damaged, or too large. */

@@ -48,7 +48,8 @@ static void find_declaration(const Dwarf_Die *die, struct declaration *out)
 	}
 }
 
-/* Moves `die` to its last child that begins at or before `target`. False = there is none. */
+/* Replaces `die` by its last child that begins at or before offset `target`. False = there is
+ * none. */
 static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 {
 	Dwarf_Die next;
@@ -67,8 +68,8 @@ static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dwarf_Die *die,
 				 int depth);
 
-/* Returns the qualifier that a scope adds to the names inside. *whole: it is fully qualified
- * already, for instance a function around a local class. */
+/* Returns the qualifier that a scope adds to the names inside. *whole: the qualifier is fully
+ * qualified already, for instance that of a function around a local class. */
 static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die *die,
 			      int depth, bool *whole)
 {
@@ -150,7 +151,7 @@ static const char *readable(struct ms_dwarf *d, const char *linkage, bool ada)
 	return out;
 }
 
-/* Returns the name of a function, as complete as DWARF has it. */
+/* Returns the name of a function, with as many qualifiers as DWARF provides. */
 static const char *declared_name(struct ms_dwarf *d, uint32_t language, struct declaration *c,
 				 int depth)
 {
@@ -174,8 +175,8 @@ static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dw
 	return declared_name(d, language, &c, depth);
 }
 
-/* Returns the name from the symbol table, which has parameters that DWARF without linkage names
- * lacks. */
+/* Returns the function's name in the symbol table, which includes the parameters; DWARF without
+ * linkage names does not. */
 static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
 			     const struct ms_unit_node *n)
 {

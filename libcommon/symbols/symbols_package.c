@@ -108,7 +108,8 @@ uint64_t ms_package_number(const struct ms_package *p, uint32_t slot)
 	return number;
 }
 
-/* Finds the row of a unit in the two tables. False = it is not there. */
+/* Finds the row of a unit in the two tables of the index. False = the unit is not in the
+ * package. */
 static bool find_row(const struct ms_package *p, uint64_t id, uint32_t *row)
 {
 	uint32_t mask = p->slots - 1, at = (uint32_t)id & mask,
@@ -142,7 +143,7 @@ static struct ms_bytes part(const struct ms_package *p, uint32_t row, unsigned n
 
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT])
 {
-	/* DW_SECT_*; strings are used whole */
+	/* numbers DW_SECT_*; 0 = the whole section, for strings */
 	static const unsigned numbers[] = {1, 3, 4, 6, 0, 8};
 	uint32_t row;
 	if (!find_row(p, id, &row))

@@ -30,7 +30,8 @@ extern const char *const ms_part_names[MS_PART_COUNT];
 struct ms_elf;
 struct ms_package;
 
-/* Return the contents of one section, and of all of a .dwo file or package; none = {NULL, 0}. */
+/* Return the contents of one section, or of all sections of a .dwo file or package; an absent one
+ * is {NULL, 0}. */
 struct ms_bytes ms_elf_bytes(struct ms_elf *e, const char *name);
 void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT]);
 
@@ -38,8 +39,8 @@ void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT]);
  * package. */
 struct ms_package *ms_package_open(struct ms_elf *e);
 void ms_package_close(struct ms_package *p);
-/* Returns the parts of the unit with that number. False = it is not in the package, or the index is
- * invalid. */
+/* Returns the parts of the unit whose number is `id`. False = it is not in the package, or the
+ * index is invalid. */
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT]);
 /* Returns the number in slot `slot` of the index; 0 = there is no such slot. */
 uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);

@@ -74,7 +74,7 @@ static struct ms_bytes from(struct ms_bytes b, uint64_t at)
 	return at < b.size ? (struct ms_bytes){b.data + at, b.size - at} : (struct ms_bytes){0};
 }
 
-/* Returns the table of addresses from the unit's own part to its end. */
+/* Returns the part of the address table that begins with the unit's addresses. */
 static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 {
 	bool old = !dwarf_hasattr(skeleton, DW_AT_addr_base);
@@ -84,7 +84,7 @@ static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 
 /* ---- opening ---- */
 
-/* Finds the unit with the number in the image. */
+/* Finds the unit whose number is x->id in the opened image. */
 static bool find_unit(struct ms_split *x)
 {
 	Dwarf_CU *unit = NULL, *next;
@@ -100,7 +100,8 @@ static bool find_unit(struct ms_split *x)
 	return false;
 }
 
-/* Opens the parts of the unit. Takes ownership of `object`, the file with them; NULL = none. */
+/* Opens the parts of the unit. `object` is the .dwo file that contains them, of which it takes
+ * ownership; NULL = a package. */
 static struct ms_split *open_parts(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id,
 				   struct ms_bytes of[MS_PART_COUNT], struct ms_elf *object)
 {
@@ -209,7 +210,8 @@ const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uin
 
 /* ---- ranges ---- */
 
-/* Adds a range unless the linker removed its code: then it is 0, or all ones (minus 1). */
+/* Adds a range unless the linker removed its code, which leaves a start address of 0 or of all ones
+ * (or one less). */
 void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
 {
 	enum { MAX_RANGES = 1 << 20 }; /* only damaged or hostile files have more */

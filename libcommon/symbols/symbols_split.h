@@ -33,7 +33,7 @@ void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high);
 
 struct ms_split {
 	uint64_t id;
-	struct ms_elf *object; /* .dwo file that contains it; NULL = a package */
+	struct ms_elf *object; /* .dwo file that contains the unit; NULL = a package does */
 	struct ms_image image;
 	Dwarf_Die die;
 	uint64_t base;         /* start address of the unit's code */
@@ -51,8 +51,8 @@ void ms_splits_free(struct ms_splits *s);
 /* Closes all open parts; they are reopened on demand. */
 void ms_splits_close(struct ms_splits *s);
 
-/* Returns the split part of the unit with that skeleton; NULL = not found. Valid until the next
- * call, or ms_splits_close. */
+/* Returns the split part that belongs to a skeleton unit; NULL = not found. Valid until the next
+ * call of this function or of ms_splits_close. */
 const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id);
 
 /* Appends the ranges of an entry that has DW_AT_ranges. False = it has none, or they are

@@ -10,7 +10,7 @@ enum { MAX_DEPTH = 256, MAX_ENTRIES = 1 << 26, MAX_RANGES = 1 << 20 };
 
 struct walker {
 	bool types_hold_code;
-	const struct ms_split *split; /* NULL = not split */
+	const struct ms_split *split; /* split part that contains the unit; NULL = not split */
 	struct ms_ranges ranges;      /* scratch memory */
 	struct ms_tree *out;
 	size_t entries;
@@ -55,7 +55,7 @@ static uint32_t die_number(Dwarf_Die *die, unsigned attribute)
 	return v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
-/* Adds a function. False = it has no code: it is declared, abstract, or optimised away. */
+/* Adds a function. False = it has no code: only declared, abstract, or optimised away. */
 static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_t parent,
 			 unsigned depth)
 {

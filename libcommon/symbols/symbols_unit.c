@@ -71,7 +71,7 @@ static char *tidy(struct ms_arena *a, const char *path)
 {
 	char *out = ms_arena_alloc(a, strlen(path) + 2), *end = out;
 	bool absolute = path[0] == '/';
-	size_t named = 0; /* components that ".." can remove */
+	size_t named = 0; /* number of components so far that ".." can remove */
 	for (const char *p = path; *p;) {
 		size_t len = strcspn(p, "/");
 		bool up = len == 2 && !memcmp(p, "..", 2);
@@ -99,8 +99,7 @@ const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t numbe
 	struct ms_source *s = &u->sources[number];
 	if (s->path || !s->name)
 		return s->path;
-	/* libdw prepends the compilation folder up to version 4 of the table, but not in version
-	 * 5 */
+	/* libdw prepends the compilation folder in line tables up to version 4, not in version 5 */
 	size_t n = u->folder && s->name[0] != '/' ? strlen(u->folder) : 0;
 	bool joined = !n || (strncmp(s->name, u->folder, n) == 0 && s->name[n] == '/');
 	return s->path = tidy(d->strings,

@@ -31,14 +31,15 @@ static uint64_t slot_at(const uint8_t *code, uint64_t size, uint64_t address)
 	return address + at + JMP_BYTES + (uint64_t)(int64_t)offset;
 }
 
-/* Returns the slot of an entry, which has 16 bytes, or 8 without lazy binding. */
+/* Returns the slot that an entry jumps through. An entry has 16 bytes, or 8 without lazy
+ * binding. */
 static uint64_t slot_of(const struct ms_elf_section *s, uint64_t at, bool got, unsigned nth)
 {
 	static const uint64_t sizes[] = {16, 8};
 	if (nth && !got)
 		return 0;
 	uint64_t from = at / sizes[nth] * sizes[nth], left = s->raw_size - from;
-	/* the first of two short entries is not the second's */
+	/* an 8-byte entry must not use the jump of the entry before */
 	bool whole = at - from < 8 || s->raw[from] == 0xf3 || !got;
 	return whole ? slot_at(s->raw + from, left < sizes[nth] ? left : sizes[nth],
 			       s->address + from)

@@ -17,7 +17,7 @@
 #include "format/trace.h"
 
 #define CHECK_NS 200000000u
-#define BATCHES 16u /* batches applied between two looks at the clock */
+#define BATCHES 16u /* batches applied between two checks of the clock */
 
 /* ---- opening ---- */
 
@@ -42,8 +42,8 @@ static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *
 	return rec;
 }
 
-/* Switches to the trace at `path`, and takes over `path` unless that fails. 0, or -1 with `err` set
- * and nothing changed. */
+/* Switches to the trace at `path` and takes ownership of `path`. 0, or -1 with `err` set and
+ * nothing changed. */
 static int go_to(struct ms_follow *f, char *path, void (*leaving)(void *arg), void *arg,
 		 struct ms_err *err)
 {
@@ -101,7 +101,8 @@ static void check_file(struct ms_follow *f)
 		return;
 	f->next_check_ns = now + CHECK_NS;
 	f->size = (uint64_t)open_one.st_size;
-	/* a writer on a full disk truncates an incomplete block, which was not applied */
+	/* on a full disk the writer truncates an incomplete block; this is harmless, as the block
+	 * was not applied */
 	if ((uint64_t)open_one.st_size < ms_recording_offset(f->rec))
 		f->file = MS_FILE_CUT;
 	else if (stat(f->path, &named) != 0)

@@ -19,8 +19,8 @@ struct ms_err;
 enum ms_follow_file {
 	MS_FILE_THERE,
 	MS_FILE_REMOVED,  /* the name is gone; the open file is still read */
-	MS_FILE_REPLACED, /* another file has the name now */
-	MS_FILE_CUT,      /* shorter than the part already read: nothing more is read */
+	MS_FILE_REPLACED, /* the name now belongs to another file */
+	MS_FILE_CUT,      /* file is shorter than the part already read, so reading stops */
 };
 
 struct ms_follow {
@@ -34,7 +34,8 @@ struct ms_follow {
 				   checked yet */
 	bool caught_up;         /* everything in the file has been applied */
 	unsigned images;        /* number of images followed before this one, one per exec */
-	char waits_for[4096];   /* trace of the next image, which does not exist yet; "" = none */
+	char waits_for[4096];   /* path of the next image's trace, if it does not exist yet; "" =
+				   none */
 };
 
 /* Opens the trace. NULL with `err` set. */
@@ -53,6 +54,6 @@ int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, 
 
 /* Returns the time up to which all events are applied, in ns since the start of the recording. */
 uint64_t ms_follow_reached(const struct ms_follow *f);
-/* Returns how long ago that time was, in ns, if the trace is growing and was recorded on this
- * machine since it started; else UINT64_MAX. */
+/* Returns how far, in ns, ms_follow_reached lies in the past, if the trace is growing and was
+ * recorded on this machine since it started; else UINT64_MAX. */
 uint64_t ms_follow_lag(struct ms_follow *f);

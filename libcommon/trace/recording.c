@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes missing at one damaged place, at most */
+#define GAP_MAX (UINT32_C(1) << 24) /* most frames or nodes lost at one damaged place */
 #define RECORDS_MAX                                                                                \
 	(UINT32_C(1)                                                                               \
-	 << 22) /* ids of modules and threads; limits the memory a hostile trace can request */
+	 << 22) /* limit of module and thread ids, and so of the memory for a hostile trace */
 
 /* Number of events decoded before they are applied; a batch fits the first-level cache. */
 #define BATCH 256u
@@ -30,7 +30,7 @@ static const char *text_of(struct ms_recording *t, const struct ms_field *f)
 	return f->is_bytes ? ms_arena_strndup(&t->arena, (const char *)f->data, f->size) : NULL;
 }
 
-/* Stores the fields that the record has, and leaves other fields unchanged. */
+/* Stores the fields present in the record in `f`, and leaves other fields unchanged. */
 static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f)
 {
 	struct ms_field field;
@@ -43,7 +43,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 	}
 }
 
-/* Stores the fields that the record has in a row, and leaves other fields unchanged. */
+/* Stores the fields present in the record in a row, and leaves other fields unchanged. */
 static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row *r)
 {
 	struct ms_field field;
@@ -67,7 +67,7 @@ static void get_strings(struct ms_recording *t, struct ms_record rec, unsigned i
 			*MS_PUSH(out) = text_of(t, &field);
 }
 
-/* Returns the row with that index, created if needed; NULL if the index is unreasonable. */
+/* Returns the row with that index, created if needed; NULL if the index is too large. */
 static struct ms_row *indexed(struct ms_rows *r, uint64_t index)
 {
 	if (index >= RECORDS_MAX || index > r->n + 4096)
@@ -130,8 +130,8 @@ static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows
 
 /* ---- symbols ---- */
 
-/* Converts a string number, which counts from 1 in each block, to one that counts through the
- * file. */
+/* Converts a string number, which counts from 1 in each block, to the index among the strings of
+ * all blocks. */
 static uint32_t string_number(const struct ms_recording *t, uint32_t in_block)
 {
 	return in_block ? t->string_base + in_block : 0;
@@ -172,8 +172,8 @@ static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 	return true;
 }
 
-/* Begins another symbols block. It covers at least the frames of earlier ones: its chains replace
- * theirs, and its strings are numbered anew. */
+/* Begins another symbols block. It covers at least the frames of earlier symbols blocks: its chains
+ * replace the earlier ones, and its strings are numbered anew. */
 static void begin_symbols(struct ms_recording *t)
 {
 	t->has_symbols = true;
@@ -222,8 +222,8 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 	return true;
 }
 
-/* Adds a record about resident memory. A moment's records must follow its head; others are
- * rejected. */
+/* Adds a record about resident memory. Records of a moment are accepted only after the moment's
+ * head. */
 static bool add_resident(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_row row = {0};
@@ -378,7 +378,7 @@ static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
 								      checkpoints */
 }
 
-/* Handles the result of ms_trace_next. 1 = continue, 0 = at the end, -1 = failed. */
+/* Processes the result of ms_trace_next. Returns 1 = continue, 0 = at the end, -1 = failed. */
 static int take_next(struct ms_recording *t, enum ms_trace_next next, const struct ms_block *b)
 {
 	switch (next) {
@@ -417,7 +417,7 @@ static bool decode_batch(struct ms_recording *t)
 	return n != 0;
 }
 
-/* Gets the next events into t->batch. 1, 0 at the end, -1. */
+/* Reads the next events into t->batch. Returns 1 = done, 0 = at the end, -1 = failed. */
 static int next_batch(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
@@ -440,8 +440,9 @@ static int next_batch(struct ms_recording *t, struct ms_err *err)
 	}
 }
 
-/* Returns how many events of the batch are before a stop and up to tick `until`. Times in a block
- * never decrease. Events beyond tick_limit are included, so that they are counted as bad. */
+/* Returns the number of events in the batch before a stop and up to tick `until`. Times in a block
+ * never decrease. Events later than tick_limit are included, so that they are counted as
+ * invalid. */
 static size_t due(const struct ms_recording *t, uint64_t until)
 {
 	size_t n = t->batch_end - t->batch_at;
@@ -478,7 +479,7 @@ void ms_recording_finish(struct ms_recording *t)
 	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
 }
 
-/* Finishes after the last event, or at a stop. 0, or -1. */
+/* Finishes the replay after the last event, or at a stop. Returns 0, or -1 with `err` set. */
 static int finish(struct ms_recording *t, struct ms_err *err)
 {
 	uint64_t end;
@@ -494,8 +495,8 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 	return 0;
 }
 
-/* Applies the events of the batch up to tick `until`; reads a batch first if it is empty. 1, 0 at
- * the end, -1. */
+/* Applies the events of the batch up to tick `until`; reads a batch first if it is empty. Returns 1
+ * = done, 0 = at the end, -1 = failed. */
 static int apply(struct ms_recording *t, uint64_t until, struct ms_err *err)
 {
 	int rc = t->batch_at == t->batch_end ? next_batch(t, err) : 1;
@@ -639,7 +640,7 @@ bool ms_recording_exited(const struct ms_recording *t)
 bool ms_recording_damaged(const struct ms_recording *t)
 {
 	uint64_t places = 0, bytes = 0;
-	if (!t->ahead) /* before reading ahead there was no damage; damage would have ended it */
+	if (!t->ahead) /* damage ends reading ahead, so while `ahead` is set there was none */
 		bytes = ms_trace_damaged_bytes(t->file, &places);
 	return bytes || places || t->bad_blocks;
 }
