@@ -9,9 +9,9 @@
 #include "trace.h"
 #include "varint.h"
 
-/* Units of distances in bytes. For each allocation there is a varint: the distance in units,
- * rounded down, zigzag, << 1; if its low bit is 1, a second varint follows with the remainder in
- * bytes. */
+/* Unit of distances, in bytes. Each allocation has a varint: its distance in units, rounded down,
+ * zigzag-encoded and shifted left by one. If the low bit is 1, a second varint follows: the
+ * remainder in bytes. */
 #define UNIT 16u
 #define UNIT_SHIFT 4u
 

@@ -95,8 +95,8 @@ struct ms_event {
 
 struct ms_event_thread {
 	uint64_t freed;         /* block freed by the thread's last free */
-	uint32_t stack, before; /* stacks of its last two allocations */
-	uint32_t frees;         /* frees since its last allocation */
+	uint32_t stack, before; /* stacks of the thread's last two allocations */
+	uint32_t frees;         /* frees since the thread's last allocation */
 };
 
 struct ms_event_model {

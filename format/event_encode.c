@@ -122,7 +122,8 @@ static inline void put_ext(struct state *u, const struct ms_event *ev)
 	*length = (uint8_t)(u->to.ext - length - 1);
 }
 
-/* Writes a slack. The column begins with the first one; earlier allocations get 0. */
+/* Writes an allocation's slack. The column begins with the first slack of the block; earlier
+ * allocations get 0. */
 static inline void put_slack(struct ms_event_encoder *e, struct state *u, uint32_t slack)
 {
 	if (__builtin_expect(!e->slacks && !slack, 1))

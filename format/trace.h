@@ -49,7 +49,7 @@ enum ms_event_column {
 	MS_COL_THREAD = 3, /* varint per change of thread: thread index */
 	MS_COL_STACK = 4,  /* varint per mispredicted stack */
 	MS_COL_SIZE = 5,   /* varint per mispredicted size, in bytes */
-	MS_COL_FREED = 6,  /* varint per mispredicted free: the block */
+	MS_COL_FREED = 6,  /* varint per mispredicted free: which block is freed */
 	MS_COL_TIME = 7,   /* varint per event with a new tick: difference from the previous one */
 	MS_COL_ADDRESS_OLD = 8, /* written by early recorders; no longer read, like
 				   MS_COL_HEAP_OLD */
@@ -253,7 +253,7 @@ enum ms_before_field {
 	MS_BEFORE_STATE = 2,   /* MS_BEFORE_* */
 	MS_BEFORE_WHY = 3,     /* bytes: what is unknown, and why; absent: all is known */
 	MS_BEFORE_BLOCKS = 4,  /* blocks at the attachment; absent: not known */
-	MS_BEFORE_BYTES = 5,   /* their usable bytes; a few blocks freed early may be missing */
+	MS_BEFORE_BYTES = 5,   /* usable bytes of BLOCKS; a few blocks freed early may be missing */
 	MS_BEFORE_LARGEST = 6, /* bytes */
 	MS_BEFORE_CLASS = 7,   /* size class of BLOCKS and BYTES: bits in the size; 0 = size 0 or
 				  unknown */

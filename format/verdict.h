@@ -41,7 +41,8 @@ struct ms_verdict_site {
 	uint64_t scan, stack;
 	uint64_t blocks[MS_VERDICTS], bytes[MS_VERDICTS];
 	uint64_t retained_blocks, retained_bytes;
-	const struct ms_verdict_root *roots; /* roots of its indirect blocks, by stack; borrowed */
+	const struct ms_verdict_root *roots; /* roots of the site's indirect blocks, by stack;
+						borrowed */
 	size_t root_count;
 };
 struct ms_verdict_record {

@@ -142,7 +142,7 @@ struct memscope_event {
 	uint64_t size, address;
 	/* The freed block: */
 	uint64_t old_number, old_size, old_address;
-	uint32_t old_stack; /* stack of its allocation */
+	uint32_t old_stack; /* stack of the freed block's allocation */
 	int inferred;       /* inferred: the free was not recorded, but its address was allocated
 			       again */
 };

@@ -18,7 +18,7 @@
 struct memscope_process {
 	struct ms_proc_sampler sampler;
 	uint64_t start_ns;
-	struct ms_regions regions; /* for the caller; the sampler has its own */
+	struct ms_regions regions; /* regions for the caller; the sampler has other ones */
 	struct memscope_region *v;
 	size_t room;
 };

@@ -55,8 +55,8 @@ bool ms_dest_ours(const struct stat *st)
 	return st->st_uid == geteuid() || (user_behind(&uid, &gid) && st->st_uid == uid);
 }
 
-/* Tells whether only we or root can have put the file there. One with several hard links may have
- * been linked by anybody. */
+/* Tells whether only we or root can have put the file there. A file with several hard links may
+ * have been linked there by any user. */
 static bool trusted(const struct ms_dest *p, const struct stat *st)
 {
 	return p->safe || (st->st_nlink == 1 && (st->st_uid == 0 || ms_dest_ours(st)));

@@ -51,7 +51,7 @@ void ms_json_key(struct ms_json *j, const char *key);
 struct ms_json_pretty {
 	struct ms_json to;
 	size_t depth;
-	bool quoted, escaped; /* inside a string; after a backslash in it */
+	bool quoted, escaped; /* quoted: inside a string; escaped: after a backslash in a string */
 	bool opened;          /* the last character was an opening bracket */
 };
 void ms_json_pretty_put(void *pretty, const char *text, size_t n);

@@ -14,7 +14,7 @@
 
 /* Inserts a text NAME=VALUE into a struct ms_cli_list, which is sorted by name. */
 ms_cli_take ms_dataset_key_take;
-/* Returns the value of the key `name` in such a list, or NULL. */
+/* Returns the value of the key `name` in a list made by ms_dataset_key_take, or NULL. */
 const char *ms_dataset_key(const struct ms_cli_list *keys, const char *name);
 
 /* Checks, before the slow part, that a run with these keys could be appended to folder `dir`. 0, or

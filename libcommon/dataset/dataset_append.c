@@ -31,7 +31,8 @@
 
 struct partition {
 	const char *dir;
-	int folder, fresh, own; /* descriptors of DIR, .new and the partition in it; -1 = none */
+	int folder, fresh, own; /* descriptors of three folders: DIR, its .new, and the partition in
+				   .new; -1 = none */
 	char name[DATASET_NAME], temporary[DATASET_NAME + 9];
 };
 

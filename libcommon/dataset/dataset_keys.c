@@ -26,7 +26,8 @@ static int by_name(const char *a, const char *b)
 	return order ? order : n < k ? -1 : n > k;
 }
 
-/* Tells whether a text is one printable line, so that it can stand in line-based files. */
+/* Tells whether a text is one printable line, so that files with one item per line can contain
+ * it. */
 static bool is_value(const char *s)
 {
 	size_t n = strlen(s), at = 0, step = 1;

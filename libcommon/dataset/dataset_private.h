@@ -7,7 +7,8 @@
 
 #include "libcommon/base/arena.h"
 
-/* Prefix of partitions. Those of other versions have other columns, and are not read. */
+/* Prefix of partition names in this version. Partitions of other versions have other columns, and
+ * are not read. */
 #define DATASET_PREFIX "v1-"
 enum { DATASET_ID = 32, DATASET_NAME = sizeof DATASET_PREFIX + DATASET_ID };
 
@@ -15,8 +16,8 @@ enum { DATASET_ID = 32, DATASET_NAME = sizeof DATASET_PREFIX + DATASET_ID };
 struct dataset_column {
 	const char *name, *sql;
 };
-/* Describes a file of a partition. In its query ?1 is the run's id, ?2 its keys as JSON, ?3 the key
- * time or NULL, ?4 whether the run is complete. */
+/* Describes a file of a partition. Parameters of the query: ?1 is the run's id, ?2 the run's keys
+ * as JSON, ?3 the key time or NULL, ?4 whether the run is complete. */
 struct dataset_file {
 	const char *name; /* without .csv.zst; also the table's name */
 	const struct dataset_column *columns;

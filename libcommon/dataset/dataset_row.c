@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Unquotes the text that begins at `s`, in place. A 0 byte in it, or its end missing, is damage.
- * Returns the position after it, or NULL. */
+/* Unquotes the text that begins at `s`, in place. A text with a 0 byte or without an end is
+ * damaged. Returns the position after the text, or NULL. */
 static char *unquote(char *s, char *end)
 {
 	char *to = s++;

@@ -34,8 +34,8 @@ struct limits {
 	int64_t low, high;
 };
 
-/* Lists the figures of a site, in the order of the columns of table site_diff. The first two are at
- * the points compared, the next two at the peak, the others over the whole run. */
+/* Lists the figures of a site, in the order of the columns of table site_diff: two at the points
+ * compared, two at the peak, then those over the whole run. */
 enum diff_figure {
 	DIFF_LIVE,
 	DIFF_LIVE_BLOCKS,

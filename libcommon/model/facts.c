@@ -278,8 +278,8 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)
 
 /* ---- results of the scan at the end of each process ---- */
 
-/* Reads a row on the scan at the end, on blocks allocated after it, or on the reason why it failed.
- */
+/* Reads a row that describes the scan at the end, blocks allocated after that scan, or the reason
+ * why the scan failed. */
 static void take_scan(struct reader *r)
 {
 	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",

@@ -91,7 +91,7 @@ const struct site *growth_worst(const struct model *m);
 int verdicts_read(struct model *m, struct ms_err *err);
 /* Tells whether the report shows the end of processes that were all scanned. */
 bool verdicts_known(const struct model *m);
-/* Tells whether the site has a verdict or could have one, because its process was scanned. */
+/* Tells whether the site's process was scanned, so that the site may have a verdict. */
 bool verdicts_told(const struct model *m, const struct site *s);
 /* Tells whether the scans are known and found no unreachable block. */
 bool verdicts_all_reached(const struct model *m);

@@ -105,7 +105,7 @@ struct frame {
 	int64_t id;
 	uint64_t address; /* UNKNOWN = no address */
 	const char *function, *file,
-		*note;            /* NULL = not known; note: why frames are missing here */
+		*note;            /* note: why frames are missing here; NULL = not known */
 	uint32_t process, module; /* indices or NONE */
 	uint32_t line;            /* source line, 0 = not known */
 	bool inlined, runtime;
@@ -399,7 +399,8 @@ enum model_part {
 	MODEL_MODULES = 1 << 2,
 	MODEL_FRAMES = 1 << 3,
 	MODEL_NODES = 1 << 4,
-	MODEL_SITES = 1 << 5, /* with their figures at m->at_label, the end and the peak */
+	MODEL_SITES = 1 << 5, /* tables site and site_stat, with figures at m->at_label, the end and
+				 the peak */
 	MODEL_SCANS = 1 << 6, /* results of scans by site */
 	MODEL_THREADS = 1 << 7,
 	MODEL_TIMES = 1 << 8, /* points of the timeline, samples, marks */

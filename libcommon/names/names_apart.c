@@ -22,7 +22,7 @@ static const char *dots_of(bool ascii)
 	return ascii ? ".." : "\xe2\x80\xa6";
 }
 
-/* Returns the number of bytes that all names have in common, at their start or at their end. */
+/* Returns the number of bytes that all names share, at their starts or (`at_end`) at their ends. */
 static size_t common(const char *const *v, size_t n, bool at_end)
 {
 	size_t len = strlen(v[0]), same = len;

@@ -9,6 +9,6 @@
  * `function` demangled, `file` a source file; each may be NULL. A site is named after the first
  * frame for which this is false. */
 bool ms_is_runtime(const char *module, const char *function, const char *file);
-/* Returns the name by which callers know a function of the allocator, such as "malloc" or "operator
- * new"; `function` may be mangled. NULL = it is not one; NULL for NULL. Static. */
+/* Returns the name of an allocator function as in source code, such as "malloc" or "operator new";
+ * `function` may be mangled. NULL = it is not one; NULL for NULL. Static. */
 const char *ms_entry_point(const char *function);

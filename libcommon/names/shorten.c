@@ -359,7 +359,8 @@ static size_t without_hash(const char *s, size_t n)
 	return n - 19;
 }
 
-/* Returns the length of the full form of std::string at `s`; 0 = it is something else. */
+/* Returns the length of the full form of std::string (std::basic_string<...>) at `s`; 0 = it is
+ * something else. */
 static size_t string_length(const char *s)
 {
 	static const char *const begins[] = {"std::__cxx11::basic_string<char, ",

@@ -13,11 +13,11 @@ struct ms_arena;
 const char *ms_name_short(struct ms_arena *a, const char *function);
 
 /* Fits a name, which ms_name_short may have shortened before, into `columns` of a terminal: with
- * its template arguments, then with fewer ("Map<string, ...>::put"), then cut at its left, as a
- * path is ("...::put"). `ascii`: ".." marks omissions. */
+ * its template arguments, else with fewer ("Map<string, ...>::put"), else without its beginning
+ * ("...::put"). `ascii`: ".." marks omissions. */
 const char *ms_name_fit(struct ms_arena *a, const char *function, size_t columns, bool ascii);
 
-/* Returns the columns of a name without its template arguments. */
+/* Returns the width of a name without its template arguments, in columns. */
 size_t ms_name_least(struct ms_arena *a, const char *function, bool ascii);
 
 /* Returns the index of the last part of a name, after "::" or "/". */
@@ -27,9 +27,9 @@ size_t ms_name_last(const char *function);
  * shown with their differing parts, if there is room. */
 void ms_names_fit(struct ms_arena *a, const char **v, size_t n, size_t columns, bool ascii);
 
-/* Describes the part in which `n` names differ (n > 0): `same` and `tail` bytes are omitted at
- * their start and end, in whole words; `all_same` and `all_tail` bytes are equal in all.
- * `arguments`: the part is in template arguments. */
+/* Describes the part in which `n` names differ (n > 0). `same` and `tail`: bytes to omit at the
+ * start and end of each name, in whole words; `all_same` and `all_tail`: bytes that are equal in
+ * all names. `arguments`: the part lies within template arguments. */
 struct ms_names_difference {
 	size_t same, tail;
 	size_t all_same, all_tail;

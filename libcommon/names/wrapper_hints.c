@@ -64,7 +64,7 @@ static struct words take_apart(const char *name, size_t length)
 }
 
 /* Returns the last part of a qualified name and its length, without template arguments, parameters
- * and suffixes of the compiler's copies. */
+ * and the suffixes of copies that compilers make (.part.0). */
 static const char *last_part(const char *function, size_t *length)
 {
 	const char *name = function, *end = NULL;

@@ -69,14 +69,15 @@ struct ms_proc_map {
 	const char *path; /* points into the line, up to its end; "" = none */
 };
 bool ms_proc_parse_map(const char *line, struct ms_proc_map *out);
-/* Replaces each \012 in `path` by a newline, in place: the kernel escapes newlines like this, and a
- * path that really has these four characters looks equal. False: there are none. */
+/* Replaces each \012 in `path` by a newline, in place. The kernel writes newlines like this, so a
+ * path with these four characters cannot be distinguished. False: there are none. */
 bool ms_proc_unescape(char *path);
 
 /* Classifies mappings by purpose. */
 enum ms_region_kind {
 	MS_REGION_HEAP,       /* brk */
-	MS_REGION_STACK,      /* stack of the first thread; those of others are anonymous */
+	MS_REGION_STACK,      /* stack of the first thread; other threads' stacks are anonymous
+				 memory */
 	MS_REGION_CODE,       /* executable pages of a file other than a library */
 	MS_REGION_SHARED_LIB, /* all pages of a file named *.so or *.so.* */
 	MS_REGION_MAPPED_FILE,

@@ -184,8 +184,8 @@ static void retire(struct ms_blocks *b, size_t group)
 
 void ms_blocks_advance(struct ms_blocks *b, uint64_t number)
 {
-	/* A jump of more than a window (numbers lost in damage) empties the window once, then sets
-	 * its base. */
+	/* If numbers jump by more than a window, as after damage, the window is emptied once and
+	 * its base is set. */
 	for (uint64_t steps = 0; number - b->base >= MS_BLOCKS_WINDOW; steps++) {
 		if (steps == GROUPS) {
 			b->base = (number & ~UINT64_C(63)) - (MS_BLOCKS_WINDOW - 64);

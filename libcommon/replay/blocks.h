@@ -47,7 +47,7 @@ struct ms_block_slot {
 
 struct ms_blocks {
 	struct ms_block_slot *window;
-	uint64_t *bits; /* one word per group of 64 slots */
+	uint64_t *bits; /* bit set of live blocks in the window: one word per group of 64 slots */
 	uint64_t base;
 	struct ms_block_group **old; /* hash table with linear probing */
 	size_t old_count, old_mask;

@@ -53,7 +53,8 @@ struct ms_replay_site {
 	uint64_t max_live_bytes, max_live_blocks;
 	uint64_t lifetime_ticks, lifetime_allocations; /* sums over freed blocks */
 	uint64_t min_size, max_size;
-	uint64_t first_tick, last_tick; /* first and last allocation, failed ones included */
+	uint64_t first_tick, last_tick; /* times of the first and last allocation, including failed
+					   ones */
 	uint32_t node;                  /* innermost stack node, 0 = no stack */
 	uint32_t ages; /* index in ms_replay.ages, plus 1; 0 = no block was freed */
 	uint64_t frees, temporary;
@@ -156,7 +157,7 @@ struct ms_replay_moment {
 	struct ms_beside_moment beside;
 };
 
-/* A block is freed soon if fewer than this many others were allocated during its life. */
+/* A block is freed soon if fewer than this many blocks were allocated during its life. */
 #define MS_FREED_SOON 10u
 
 /* Lists the totals that almost every event changes. */
@@ -191,8 +192,8 @@ struct ms_replay {
 	uint64_t peak_position; /* number of the event after the one that reached the peak */
 	uint64_t reallocations, failed;
 	uint64_t inferred_frees, unknown_frees, bad_events;
-	uint64_t inherited_frees, inherited_freed_bytes; /* frees of blocks from before a fork,
-							    which change no other figure */
+	uint64_t inherited_frees, inherited_freed_bytes; /* frees of blocks from before a fork; not
+							    counted in other figures */
 	uint64_t before_frees,
 		before_freed_bytes; /* frees of blocks allocated before an attachment */
 	uint64_t explained;         /* number (from 1) of the event that frees an inherited or
@@ -259,8 +260,8 @@ void ms_replay_count_from(struct ms_replay *r, size_t moment);
 /* Announces stack nodes up to `count - 1`. An event with any other node counts as one without a
  * stack. */
 void ms_replay_nodes(struct ms_replay *r, size_t count);
-/* Applies events, in order. Invalid ones, such as numbers that decrease, are counted in bad_events
- * and ignored. */
+/* Applies events, in order. Invalid events, such as those with decreasing numbers, are counted in
+ * bad_events and ignored. */
 void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n);
 
 /* Replaces the live blocks by a checkpoint: call ms_replay_restore, then pass the blocks in order
@@ -275,7 +276,7 @@ void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t numbe
 /* Ends the checkpoint. False = its blocks do not add up to the totals in its head. */
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 
-/* Ends the replay at `tick`: closes the timeline, saves the moments up to there, and computes the
+/* Ends the replay at `tick`: closes the timeline, saves the moments up to `tick`, and computes the
  * sums. */
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
 /* Frees memory that only events need; no event may follow. Call after ms_replay_finish. */

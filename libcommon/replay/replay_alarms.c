@@ -163,7 +163,7 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 }
 
 /* Saves the moments that lie before the event at `tick`; with `all`, also every moment given by
- * event number. Returns the tick of the next one. */
+ * event number. Returns the tick of the next moment. */
 static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 {
 	uint64_t next = MS_NEVER;

@@ -56,8 +56,8 @@ static inline uint32_t ms_replay_cell_of(struct ms_replay *r, struct ms_replay_s
 
 /* ---- lifetimes ---- */
 
-/* Returns the class of an age. Branch-free, since no processor can predict lifetimes. No two
- * classes begin between one power of two and the next. */
+/* Returns the class of an age. Branch-free, since lifetimes are unpredictable. At most one class
+ * begins between a power of two and the next. */
 static inline unsigned ms_age_class(const struct ms_age_classes *c, uint64_t age)
 {
 	unsigned n = c->by_bits[ms_bits(age)];

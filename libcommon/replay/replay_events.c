@@ -376,8 +376,8 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 	r->position++;
 	struct ms_replay_thread *t = thread_of(r, ev);
 	bool known = true;
-	/* Nearly all events are of two kinds. Branches on them are predicted far better than a jump
-	 * table. */
+	/* Nearly all events are frees or allocations. Branches on them are predicted far better
+	 * than a jump table. */
 	if (__builtin_expect(ev->kind == MS_EV_FREE, 1))
 		known = remove_block(r, &r->totals, ev, t, false);
 	else if (__builtin_expect(ev->kind == MS_EV_ALLOC, 1))

@@ -42,16 +42,16 @@ struct ms_growth {
 void ms_growth_start(struct ms_replay *r, uint64_t tick_ns);
 /* Drops the samples, as counting begins at `tick`. */
 void ms_growth_begin(struct ms_replay *r, uint64_t tick);
-/* Takes the samples due before an event at `tick`. Returns the tick of the next one. */
+/* Takes the samples due before an event at `tick`. Returns the tick of the next sample. */
 uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
-/* Returns g->count samples of a site or of the whole heap (UINT32_MAX), NULL = it had no blocks at
- * any sample; ms_growth_trend returns their trend. Most trends change only with g->count or
- * g->every. Not after ms_growth_finish. */
+/* Returns g->count samples of a site or of the whole heap (UINT32_MAX); NULL = no blocks at any
+ * sample. ms_growth_trend returns the trend of these samples. Most trends change only with g->count
+ * or g->every. Not after ms_growth_finish. */
 const float *ms_growth_samples(const struct ms_growth *g, uint32_t site);
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
 /* Ends sampling at `tick`, and finds the start of teardown, up to which trends are judged. */
 void ms_growth_end(struct ms_replay *r, uint64_t tick);
-/* Ends sampling as ms_growth_end does, then replaces the samples by the trends found. The live
- * blocks must still be there. */
+/* Ends sampling as ms_growth_end does, then replaces the samples by the trends found. Call while
+ * the live blocks still exist. */
 void ms_growth_finish(struct ms_replay *r, uint64_t tick);
 void ms_growth_free(struct ms_growth *g);

@@ -94,8 +94,8 @@ static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32
 	return &b->frees.v[b->frees.n - 1];
 }
 
-/* Removes the slack of a freed block, and counts the free at its stack; a block replaced by realloc
- * was freed at the stack of the new one. */
+/* Removes the slack of a freed block, and counts the free at its stack. A block freed by realloc
+ * was freed at the stack of the new block. */
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site, uint64_t size)
 {
 	struct ms_beside *b = r->beside;

@@ -18,7 +18,7 @@
 #include "replay.h"
 
 struct ms_beside_site {
-	struct ms_level slack, mapped; /* members `blocks` unused */
+	struct ms_level slack, mapped; /* bytes only: the blocks of these levels are unused */
 	uint64_t maps, mapped_bytes;   /* calls, and bytes of all calls */
 };
 

@@ -22,7 +22,8 @@ enum ms_name {
 	MS_NAME_MARK,
 	MS_NAME_ARGUMENT, /* an argument of a command line */
 	MS_NAME_HOST,
-	MS_NAME_POINT,     /* "mark:NAME#2": replaces the mark's name; other points are kept */
+	MS_NAME_POINT,     /* "mark:NAME#2": the mark's name is replaced; points of other kinds are
+			      kept */
 	MS_NAME_KERNEL,    /* kernel release, keeps only the number */
 	MS_NAME_ALLOCATOR, /* an allocator; well-known names are not replaced */
 	MS_NAME_REMARK,    /* text that may contain names */

@@ -61,7 +61,8 @@ struct ms_build_options {
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns; /* --symbols=debuginfod: total time limit; 0 = do not use it */
-	const struct ms_wrappers *wrappers; /* --wrapper; NULL = known and detected ones */
+	const struct ms_wrappers *wrappers; /* --wrapper; NULL = only built-in and detected
+					       wrappers */
 	/* receives the large tables, unless their rows must be corrected later; NULL = the database
 	 * receives them */
 	const struct ms_row_taker *taker;
@@ -87,9 +88,9 @@ sqlite3 *ms_snapshot_new(struct ms_err *err);
 sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
 			   struct ms_build_result *res, struct ms_err *err);
 
-/* Builds a snapshot of one recording read by ms_recording_step, as if it ended there, and
- * finishes its model. The timeline of sums stays empty. For a trace cut out of another one, use
- * ms_snapshot_build. Returns NULL with `err` set on failure. */
+/* Builds a snapshot of one recording read by ms_recording_step, as if the recording ended at this
+ * point, and finishes its replay. The timeline of sums stays empty. For a trace cut out of another
+ * one, use ms_snapshot_build. Returns NULL with `err` set on failure. */
 sqlite3 *ms_snapshot_of(struct ms_recording *rec, const struct ms_build_options *opt,
 			struct ms_err *err);
 
@@ -158,6 +159,6 @@ int ms_diff_hide(sqlite3 *db, int64_t stage, const char *filter, struct ms_err *
 
 struct ms_anonymizer;
 
-/* Replaces every name in the in-memory database; its pages contain nothing of the old names. `a`
- * keeps the replacements; NULL = use a new anonymizer. Returns 0, or -1 with `err` set. */
+/* Replaces every name in the in-memory database; no page of it keeps an old name. `a` keeps the
+ * replacements; NULL = use a new anonymizer. Returns 0, or -1 with `err` set. */
 int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *err);

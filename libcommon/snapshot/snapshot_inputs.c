@@ -62,7 +62,7 @@ static int is_trace_name(const struct dirent *e)
 	return n > 6 && strcmp(e->d_name + n - 6, ".trace") == 0;
 }
 
-/* Notes a file of a folder that is no readable trace; the other files are still used. */
+/* Records that a file of a folder is not a readable trace; the other files are still used. */
 static void note_unreadable(struct build *b, const char *why)
 {
 	if (b->unreadable_count++ < UNREADABLE_TOLD)
@@ -108,8 +108,8 @@ static void add_from_folder(struct build *b, struct run_folder *f, const char *p
 		f->why = f->why ? f->why : ms_arena_strdup(&b->arena, why.text);
 	} else if (b->all.n > before) {
 		f->of = f->of ? f->of : b->all.v[before];
-		/* A trivial trace may be removed while its run continues, so traces stay open,
-		 * up to half the limit of open files. */
+		/* A trivial trace may be removed before its run ends, so traces stay open, up to
+		 * half the limit of open files. */
 		if (b->all.n > b->files_max / 2)
 			ms_recording_park(b->all.v[before]->keep.rec);
 	}
@@ -194,8 +194,8 @@ static bool image_of_name(const char *path, uint32_t *image)
 }
 
 /* Returns the trace to use in place of a successor's missing trace `path`: if that image was
- * trivial, the trace of the program that it became, or "" if it became none. NULL: the trace
- * should exist. */
+ * trivial, the trace of the program that replaced it by exec, or "" if there was none. NULL: the
+ * trace should exist. */
 static const char *beyond_trivial(struct build *b, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -214,8 +214,8 @@ static const char *beyond_trivial(struct build *b, const char *path)
 	return m ? ms_arena_printf(&b->arena, "%s/%s", folder, m->trace) : NULL;
 }
 
-/* Returns the path at which the trace of the image that `p` became should be; NULL if it became
- * none. */
+/* Returns the expected path of the trace of the image that replaced `p` by exec; NULL if no image
+ * did. */
 static const char *successor_path(struct build *b, const struct running *p)
 {
 	const struct ms_fields *e = &p->keep.rec->end;
@@ -362,8 +362,8 @@ void ms_build_count(struct build *b)
 		b->res->growing += t->state == MS_TRACE_GROWING;
 		b->res->events += t->replay.events;
 	}
-	/* An empty file may be a trace that has just begun if another trace is growing;
-	 * otherwise a killed recorder left it. */
+	/* An empty file may be a trace that has just begun, if another trace is growing; if none
+	 * is, a killed recorder left it. */
 	for (size_t i = 0; i < b->folders.n && !b->res->growing; i++)
 		if (b->folders.v[i].empty)
 			note_unreadable(b,

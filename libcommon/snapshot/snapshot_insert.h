@@ -22,8 +22,8 @@ struct ms_value {
 	};
 };
 
-/* Lists what the data of a column or a table requires (columns.def): without it the column is
- * null or the table empty. */
+/* Lists the kinds of recorded data that a column or a table may need (columns.def): without the
+ * data the column is null or the table empty. */
 enum ms_needs {
 	MS_NEEDS_BETWEEN = 1 << 0,
 	MS_NEEDS_EXACT = 1 << 1,
@@ -36,8 +36,7 @@ enum ms_needs {
 /* Returns the needs of a column, or of the table if `column` is NULL; 0 = none. */
 unsigned ms_needs_of(const char *table, const char *column);
 
-/* Holds rows on their way into a table. Made by ms_insert and ms_update, ended by
- * ms_insert_close. */
+/* Collects rows for a table. Made by ms_insert and ms_update, ended by ms_insert_close. */
 struct ms_insert {
 	sqlite3 *db;
 	const char *table;
@@ -59,8 +58,8 @@ struct ms_insert {
 	struct ms_arena text;
 };
 
-/* Returns an insert of new rows in `table`; they are in the table only once it is closed. `db`
- * is a database of ms_snapshot_new. */
+/* Returns an inserter of new rows; they are in `table` only after ms_insert_close. `db` is a
+ * database of ms_snapshot_new. */
 static inline struct ms_insert ms_insert(sqlite3 *db, const char *table, struct ms_err *err)
 {
 	return (struct ms_insert){.db = db, .table = table, .err = err};

@@ -353,8 +353,8 @@ static int check_point(sqlite3 *db, const char *point, const char *name, struct 
 	return -1;
 }
 
-/* Copies the database file. Without a log, other processes may write to it meanwhile, which is
- * an error. */
+/* Copies the database file. Without a log, another process that writes to the file during the copy
+ * is an error. */
 static int import_file(sqlite3 *db, const struct input *in, struct ms_err *err)
 {
 	struct stat before, after;

@@ -113,8 +113,8 @@ struct spot {
 	uint64_t ns, tick, event;
 };
 
-/* Returns the spot of a moment. Its tick is the next one, so that the state includes every event
- * up to and including `ns`. */
+/* Returns the spot of a moment at `ns`. Its tick is one higher, so that the state includes every
+ * event up to and including `ns`. */
 static struct spot at_time(const struct running *p, uint64_t ns)
 {
 	return (struct spot){MS_KEPT_MOMENT, ns, ns / p->keep.rec->head->tick_ns + 1, MS_NEVER};
@@ -195,8 +195,8 @@ static int find_peak(struct build *b, const struct running *p, struct spot *s)
 	return rc;
 }
 
-/* Finds one end of the span. --from start and --to end have no effect; with --from end or --to
- * start nothing remains. */
+/* Finds the moment of --from or --to. --from start and --to end limit nothing; with --from end or
+ * --to start, no event remains. */
 static int find_limit(struct build *b, struct running *p, const struct ms_point *want,
 		      struct spot *s)
 {

@@ -51,8 +51,8 @@ struct ms_live {
 	uint64_t oldest_tick; /* allocation time of the oldest block; MS_NEVER = unknown */
 	uint64_t slack_bytes, mapped_bytes;
 };
-/* Returns the live blocks at `point` by site, and those of the whole process behind the last
- * site. The caller frees the array. */
+/* Returns the live blocks at `point` by site, followed by those of the whole process. The caller
+ * frees the array. */
 struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point);
 
 /* Describes a process being written to the database. */
@@ -99,7 +99,7 @@ struct ms_filling {
 /* Lists the logical frames of one frame of the trace; the first is the innermost. */
 struct ms_logical {
 	uint32_t first, count; /* range of indices of places */
-	int64_t row;           /* row id of the first frame; the others follow */
+	int64_t row;           /* row id of the first logical frame; the ids of the others follow */
 };
 
 /* Describes a logical frame, which is called a place. */
@@ -114,7 +114,8 @@ struct ms_stack_place {
 /* Holds the rows made from the call stacks of one process. */
 struct ms_stack_rows {
 	struct ms_signs *signs; /* signs by node */
-	uint32_t *row_of_node;  /* row of the innermost logical frame; 0 = no site uses it */
+	uint32_t *row_of_node;  /* by node: row of the innermost logical frame; 0 = used by no
+				   site */
 	uint32_t *user_of_node; /* row of the frame that names a site with this innermost node */
 	unsigned __int128 *key_of_node; /* key of each node's stack; NULL if details of sites are
 					   not needed */
@@ -150,8 +151,9 @@ struct ms_insert ms_rows(const struct ms_fill *w, const char *table);
 struct ms_insert ms_large_rows(const struct ms_fill *w, const char *table);
 /* Tells whether the process's site figures are corrected after all rows are written. */
 bool ms_is_corrected(const struct ms_kept_process *p);
-/* Returns for each site the worst verdict of the scan at the end on its live blocks, "growing" if
- * they grow and none is lost, or NULL for neither. The caller frees the array. */
+/* Returns, for each site, the worst verdict of the scan at the end on its live blocks; "growing"
+ * instead if the site grows and no block is unreachable; NULL = neither. The caller frees the
+ * array. */
 const char **ms_end_verdicts(const struct ms_fill *w);
 
 /* Each of the following functions writes some tables, in the order of ms_fill_process. Returns
@@ -217,9 +219,9 @@ void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned clas
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
 /* Returns which data besides the heap was not recorded, as enum ms_needs. In snapshot_mapped.c. */
 unsigned ms_beside_not_known(const struct ms_recording *t);
-/* Puts the recording's options and its data besides the heap in a row of table process. */
+/* Appends the recording's options and its data besides the heap to a row of table process. */
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
-/* Puts the number and bytes of a site's mappings in its row. */
+/* Appends the number and bytes of a site's mappings to the site's row. */
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
 /* Puts the usable and the mapped bytes of the live blocks at a moment. */
 void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live);

@@ -146,8 +146,8 @@ static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 
 /* ---- events not recorded ---- */
 
-/* Sets how many ns the recording was paused, and how many allocations it missed meanwhile.
- * Without an end record, the loss records are added up. */
+/* Sets the total time of pauses in ns, and the number of allocations during pauses. Without an end
+ * record, both are summed from the loss records. */
 static void sum_pauses(const struct ms_recording *t, uint64_t *ns, uint64_t *allocations)
 {
 	*ns = t->end.number[MS_END_PAUSED];

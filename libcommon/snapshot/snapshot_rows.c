@@ -148,7 +148,7 @@ static int by_rows(const void *a, const void *b, void *arg)
 		       ?: MS_ORDER(w->row_of_thread[x->thread], w->row_of_thread[y->thread]);
 }
 
-/* Writes site_thread in the order of its key, which is fastest. */
+/* Writes site_thread in the order of its key, since inserting in key order is fastest. */
 static int fill_site_threads(struct ms_fill *w)
 {
 	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
@@ -277,7 +277,7 @@ static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 	return ms_insert_close(&in);
 }
 
-/* Writes site_stat in the order of its key, which is fastest. */
+/* Writes site_stat in the order of its key, since inserting in key order is fastest. */
 static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *v)
 {
 	struct ms_insert in = ms_large_rows(w, "site_stat");

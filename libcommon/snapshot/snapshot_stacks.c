@@ -54,7 +54,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 	int handle = w->handles[id], found = -1;
 	const struct ms_row *m = ms_module_of(w->t, id);
 	if (m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE)
-		return names[MS_SYMBOLS_DWARF]; /* the trace has the lines of its frames */
+		return names[MS_SYMBOLS_DWARF]; /* a source file: its frames have lines */
 	if (handle >= 0)
 		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
 	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&

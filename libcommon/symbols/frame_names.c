@@ -88,7 +88,7 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 
-/* Answers all queued questions. Releases the lock only while looking one up. */
+/* Answers all queued questions. Releases the lock only during a lookup. */
 static void answer_all(struct ms_names *n)
 {
 	while (n->taken < n->questions.n && !n->stop) {

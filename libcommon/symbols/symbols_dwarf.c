@@ -33,8 +33,8 @@ static void close_all(struct ms_dwarf *d)
 	ms_splits_free(d->splits);
 }
 
-/* Tells whether we use that debug section; those on locations of variables, for instance, are
- * unused. */
+/* Tells whether we use that debug section. Unused, for instance, are sections with locations of
+ * variables. */
 static bool is_read(const char *name)
 {
 	static const char *const others[] = {"loc", "mac", "frame", "pub", "gnu_pub", "names"};
@@ -59,8 +59,8 @@ static void unpack(struct ms_dwarf *d, struct ms_dwarf_file *f)
 	}
 }
 
-/* Opens a file in libdw. libelf marks decompressed sections in their headers, so the mapping is
- * private; they stay decompressed until libelf is closed. */
+/* Opens a file in libdw. libelf marks a section as decompressed by changing its header in the
+ * mapping, so the mapping is private, and the section stays decompressed until libelf is closed. */
 static void open_one(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
 	struct ms_elf *e = f->file;

@@ -31,9 +31,9 @@ struct ms_row {
 	uint32_t file : 20, column : 12; /* 0 = too large for the field, or unknown */
 };
 
-/* Describes addresses [low, high) of a unit, of a sequence of ascending rows, or of a function or a
- * call inlined into it. Spans of one kind may overlap: units by a compiler's mistake, sequences if
- * the linker merged equal functions, calls with the functions they are inlined into. */
+/* Describes addresses [low, high) of a unit, of a sequence of ascending rows, or of a function or
+ * an inlined call. Spans of one kind may overlap: units because of compiler bugs, sequences if the
+ * linker merged equal functions, calls with the functions that they are inlined into. */
 struct ms_span {
 	uint64_t low, high;
 	size_t before; /* index + 1 of the last earlier span that ends after `low`; 0 = none */

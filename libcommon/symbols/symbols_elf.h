@@ -46,7 +46,7 @@ struct ms_elf {
 	size_t symbol_count;
 	bool symbols_read, has_symbols; /* has_symbols: the file's own symbol tables have
 					   functions */
-	struct ms_elf *mini;            /* .gnu_debugdata, if its symbols were read */
+	struct ms_elf *mini;            /* ELF file in .gnu_debugdata, once its symbols were read */
 	bool mini_damaged;              /* .gnu_debugdata cannot be read */
 	bool cut_short;                 /* the section headers are beyond the end of the file */
 };

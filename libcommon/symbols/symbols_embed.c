@@ -354,8 +354,8 @@ static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, st
 
 /* ---- appending ---- */
 
-/* Writes all bytes after the end block, or truncates the file there. Signals that end this process
- * are delayed until then. */
+/* Writes all bytes after the end block; if that fails, truncates the file there. Signals that end
+ * this process are delayed until this is done. */
 static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
 {
 	sigset_t all, before;

@@ -90,7 +90,7 @@ static void add_row(struct table *t, Dwarf_Line *line)
 		.line = number > 0 ? (uint32_t)number : 0,
 		.file = file_of(t, line),
 		.column = column > 0 && column <= MAX_COLUMN ? (uint32_t)column & MAX_COLUMN : 0};
-	/* the last of several rows at one address counts */
+	/* of several rows at one address the last one is used */
 	bool again = t->rows.n > t->first && t->rows.v[t->rows.n - 1].offset == row.offset;
 	*(again ? &t->rows.v[t->rows.n - 1] : MS_PUSH(&t->rows)) = row;
 }

@@ -31,8 +31,8 @@ static uint32_t cut_number(char *text)
 	return (uint32_t)n;
 }
 
-/* Splits a name of V8: "JS:*inner /app/work.js:6:15", where the mark tells how it was compiled, or
- * "JS:~ /app/work.js:1:1" for an anonymous function. */
+/* Splits a name from V8: "JS:*inner /app/work.js:6:15", where "*" tells how the code was compiled,
+ * or "JS:~ /app/work.js:1:1" for an anonymous function. */
 static bool split_v8(struct ms_made_code *c, char *text)
 {
 	static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};

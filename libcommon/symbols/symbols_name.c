@@ -21,7 +21,7 @@ struct declaration {
 	Dwarf_Die die; /* end of the chain */
 };
 
-/* Follows one reference. False = there is none. */
+/* Follows one reference, in `attribute`, to another entry. False = there is none. */
 static bool follow(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;

@@ -42,5 +42,5 @@ void ms_package_close(struct ms_package *p);
 /* Returns the parts of the unit whose number is `id`. False = it is not in the package, or the
  * index is invalid. */
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT]);
-/* Returns the number in slot `slot` of the index; 0 = there is no such slot. */
+/* Returns the unit number in slot `slot` of the index; 0 = there is no such slot. */
 uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);

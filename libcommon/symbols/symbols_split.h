@@ -28,7 +28,7 @@ struct ms_ranges {
 	size_t n, cap;
 };
 
-/* Appends a range, unless it is empty or the linker removed its code. */
+/* Appends a range of code, unless it is empty or the linker removed the code. */
 void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high);
 
 struct ms_split {

@@ -550,7 +550,8 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path)
 	return t;
 }
 
-/* Reads blocks to the end. With `info`, only up to the first event; the info block precedes it. */
+/* Reads blocks to the end of the trace or, with `info`, only until the info block was read, which
+ * precedes the first event block. */
 static struct ms_recording *read_blocks(struct ms_recording *t, uint64_t types, uint64_t want,
 					bool info, struct ms_err *err)
 {
