@@ -38,7 +38,7 @@ enum ms_codec {
 /* Holds the fields of the file header that follow the magic bytes. */
 struct ms_trace_head {
 	uint16_t major, minor;
-	uint32_t size;         /* bytes of the header in the file; set by put */
+	uint32_t size;         /* bytes of the header in the file; set by ms_file_header_put */
 	uint64_t need, hint;   /* MS_FEATURE_* */
 	uint16_t machine;      /* ELF e_machine */
 	uint8_t address_bytes; /* 8 */

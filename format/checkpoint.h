@@ -58,12 +58,12 @@ enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_c
 /* Fills `out` (MS_CHECKPOINT_COLUMNS entries) with the columns. Returns how many. */
 size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out);
 
-/* Describes a range of mapped address space; these have a column in part 0. */
+/* Describes a range of mapped address space. Ranges are stored in a column of part 0. */
 struct ms_checkpoint_range {
 	uint64_t address, bytes;
 	uint32_t stack;
 };
-#define MS_CHECKPOINT_RANGE_BYTES 25u /* bytes of a range in the column, at most */
+#define MS_CHECKPOINT_RANGE_BYTES 25u /* maximum bytes of a range in the column */
 /* Writes a range at `at`; `before` is the end address of the previous range (0: none). Returns the
  * position after it. */
 uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r);

@@ -25,8 +25,8 @@ enum ms_fmt {
 		5, /* decoding: a newer major version, or an unknown feature that is required */
 };
 
-/* Defines AT_name for a list of columns X(name, member, bytes): the offset of each column's region,
- * in bytes per item. */
+/* Defines, for each column X(name, member, bytes) of a list, the constant AT_name: the offset of
+ * the column's region, which must be multiplied by the number of items. */
 #define MS_COLUMN_AT(id, member, bytes) AT_##id, AT_##id##_LAST = AT_##id + (bytes)-1,
 
 /* Returns the column with that number, or NULL. */

@@ -71,7 +71,7 @@ enum ms_event_ext {
 #define MS_MAP_REMAP 2u /* half of an mremap; the other half is the adjacent event */
 
 struct ms_event {
-	uint64_t time_ticks; /* since the start of the recording, in ticks of the header */
+	uint64_t time_ticks; /* time since the start of the recording, in ticks of the header */
 	uint64_t size;       /* bytes requested */
 	uint64_t number;     /* allocation number of the new block (ALLOC, REALLOC*) */
 	uint64_t freed;      /* allocation number of the freed block (FREE, REALLOC,
@@ -121,7 +121,7 @@ struct ms_event_model {
 struct ms_event_encoder {
 	struct ms_event_model m;
 	uint64_t first_number, first_event, first_tick;
-	size_t count, max; /* events in the block; limit */
+	size_t count, max; /* count: events in the block; max: their limit */
 	uint8_t *memory;
 	bool slacks; /* the block has usable sizes */
 	struct ms_event_ends {

@@ -36,8 +36,8 @@
  * encoder uses the smaller one. */
 #define FREED_AGO 1u
 
-/* Lists the columns after the head, in the order of the block: name after MS_COL_, member of
- * ms_event_ends and ms_event_cursors, and most bytes per event. */
+/* Lists the columns after the head, in the order of the block, as X(name after MS_COL_, member of
+ * ms_event_ends and ms_event_cursors, maximum bytes per event). */
 #define EACH_COLUMN(X)                                                                             \
 	X(OP, op, 1)                                                                               \
 	X(THREAD, thread, 5)                                                                       \

@@ -23,7 +23,7 @@
 
 struct ms_record_writer {
 	uint8_t *data;
-	size_t size, room; /* bytes used; bytes in all */
+	size_t size, room; /* size: bytes used; room: capacity in bytes */
 	size_t start;      /* start of the present record */
 	bool full;         /* the present record did not fit */
 };

@@ -19,7 +19,7 @@ struct ms_frame {
 	uint32_t flags;  /* MS_FRAME_* */
 };
 struct ms_node {
-	uint32_t parent; /* node of the caller, 0 = root; below the node's own number */
+	uint32_t parent; /* node of the caller, which has a lower number; 0 = root */
 	uint32_t frame;
 };
 

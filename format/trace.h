@@ -58,7 +58,7 @@ enum ms_event_column {
 	MS_COL_SLACK = 11, /* varint per allocation: usable size - size; absent = not recorded */
 	MS_COL_HEAP_OLD = 12,
 	MS_COL_ADDRESS =
-		13, /* varints per allocation: distance from a guess; see format/address.h */
+		13, /* varints per allocation: distance from predicted address; see address.h */
 };
 
 /* Columns of a stacks block. Frames and nodes are numbered from 1 in order of appearance in the
@@ -111,7 +111,7 @@ enum ms_index_field {
 /* Flags of a frame. */
 #define MS_FRAME_EXACT 1u /* the address is an interrupted instruction, not a return address */
 #define MS_FRAME_CUT                                                                               \
-	2u /* not a frame: callers omitted between the leaf and the root part (--depth) */
+	2u /* not a frame: callers omitted between innermost and outermost frames (--depth) */
 #define MS_FRAME_TRUNCATED 4u /* not a frame: the callers beyond could not be found */
 #define MS_FRAME_NOT_TAKEN 8u /* not a frame: the stack was not walked (rate limit) */
 #define MS_FRAME_BEFORE 16u   /* not a frame: allocated before the recording began */
@@ -202,7 +202,7 @@ enum ms_thread_field {
 	MS_THREAD_INDEX = 1, /* from 0; a later record with the same index amends it */
 	MS_THREAD_TID = 2,
 	MS_THREAD_NAME = 3,  /* bytes */
-	MS_THREAD_START = 4, /* ns: first event, or when first seen */
+	MS_THREAD_START = 4, /* ns: time of the first event, or when the thread was first seen */
 	MS_THREAD_END = 5,   /* ns */
 	MS_THREAD_EVENTS_LOST = 6,
 	MS_THREAD_WAITED = 7, /* ns waited for the recorder */
@@ -240,7 +240,7 @@ enum ms_loss_field {
 enum ms_loss_reason {
 	MS_LOST_OVERFLOW = 1, /* ring full longer than --buffer=wait allows */
 	MS_LOST_NO_RING = 2,  /* more threads than rings */
-	MS_LOST_REENTRY = 3,  /* a signal handler's, as the thread was inside a hook */
+	MS_LOST_REENTRY = 3,  /* events of a signal handler that interrupted a hook */
 	MS_LOST_KILLED = 4,   /* the recorder could not read the rings */
 	MS_LOST_PAUSED = 5,   /* the user paused the recording */
 	MS_LOST_LIMIT = 6,    /* --max-size, -d or a full disk stopped the recording */
@@ -278,13 +278,13 @@ enum ms_end_field {
 	MS_END_UNKNOWN_FREES = 11,
 	MS_END_REPAIRS = 12,     /* frees moved to keep per-address order */
 	MS_END_VIOLATIONS = 13,  /* frees moved by more than 2 us */
-	MS_END_WAITED = 14,      /* ns, all threads */
+	MS_END_WAITED = 14,      /* ns waited for the recorder by all threads */
 	MS_END_WAITED_MAX = 15,  /* ns, longest single wait */
 	MS_END_REASON = 16,      /* MS_ENDED_* */
 	MS_END_SUCCESSOR = 17,   /* bytes: trace of the image that this one exec'ed, relative to
 				    this file's folder */
 	MS_END_ALLOCATOR = 18,   /* bytes, repeated: "glibc 2.36" */
-	MS_END_IMAGES_KEPT = 19, /* launched image only: further traces in FILE.d */
+	MS_END_IMAGES_KEPT = 19, /* launched image only: number of further traces in FILE.d */
 	MS_END_IMAGES_TRIVIAL = 20,
 	MS_END_REMOTE_UNWINDS = 21,
 	MS_END_VERIFIED = 22, /* stacks compared in verify mode */
@@ -303,18 +303,18 @@ enum ms_end_field {
 	MS_END_PEAK_TIME = 33, /* ns */
 	MS_END_UNFREED_BYTES = 34,
 	MS_END_UNFREED_BLOCKS = 35,
-	MS_END_DROPPED_EVENTS = 36,     /* --keep=live: events that are not in the file */
-	MS_END_DROPPED_UNTIL = 37,      /* ns: of earlier times, only blocks that were live then are
-					   in the file */
-	MS_END_PAUSED = 38,             /* ns that the recording was paused */
-	MS_END_PAUSED_ALLOCATIONS = 39, /* allocations not recorded during pauses */
-	MS_END_INHERITED_FREES = 40,    /* frees of blocks from before the fork */
-	MS_END_BEFORE_FREES = 41,       /* frees of blocks from before the attachment; not in
+	MS_END_DROPPED_EVENTS = 36,      /* --keep=live: events that are not in the file */
+	MS_END_DROPPED_UNTIL = 37,       /* ns: earlier events are in the file only for blocks that
+					   were still live then */
+	MS_END_PAUSED = 38,              /* ns that the recording was paused */
+	MS_END_PAUSED_ALLOCATIONS = 39,  /* allocations not recorded during pauses */
+	MS_END_INHERITED_FREES = 40,     /* frees of blocks from before the fork */
+	MS_END_BEFORE_FREES = 41,        /* frees of blocks from before the attachment; not in
 					   UNKNOWN_FREES, nor are INHERITED_FREES */
-	MS_END_HOOKS = 42,              /* functions given by --hook */
-	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: a --hook function found in no module */
-	MS_END_PEAK_RSS = 44,           /* bytes: peak of resident memory, from the kernel */
-	MS_END_CHAINS_UNREAD = 45,      /* chains of interpreter frames that were not read */
+	MS_END_HOOKS = 42,               /* functions given by --hook */
+	MS_END_HOOK_MISSING = 43,        /* bytes, repeated: a --hook function found in no module */
+	MS_END_PEAK_RSS = 44,            /* bytes: peak of resident memory, from the kernel */
+	MS_END_CHAINS_UNREAD = 45,       /* chains of interpreter frames that were not read */
 	MS_END_INTERPRETER_UNKNOWN = 46, /* bytes: "Python 3.9.1", an interpreter whose frames are
 					    not read */
 	MS_END_ALLOCATOR_MISSED =
@@ -322,7 +322,7 @@ enum ms_end_field {
 	MS_END_LEFT =
 		48, /* bytes, repeated: pid of a process that outlived the command, unrecorded */
 	MS_END_IMAGES_MISSED =
-		49, /* launched image only: other programs that could not be recorded */
+		49, /* launched image only: number of programs that could not be recorded */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

@@ -53,7 +53,8 @@ struct ms_verdict_record {
 	};
 };
 
-/* Maximum bytes of a record without its label and roots, and below, of each root. */
+/* Maximum bytes of a record without its label and roots (first constant) and of each root (second
+ * constant). */
 #define MS_VERDICT_RECORD_BYTES 256u
 #define MS_VERDICT_ROOT_BYTES_MAX 48u
 

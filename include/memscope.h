@@ -105,8 +105,8 @@ static inline void ms_resume(void)
 }
 
 /* Reports a new pool, identified by any address. Its blocks belong to the heap called `name`, which
- * pools may share; NULL: to the malloc heap. Live blocks of an earlier pool at that address count
- * as freed. At most 255 bytes of the name are kept. */
+ * pools may share; NULL: to no named heap. Live blocks of an earlier pool at that address count as
+ * freed. At most 255 bytes of the name are kept. */
 static inline void ms_pool_create(const void *pool, const char *name)
 {
 	memscope_pool_create_fn *f =

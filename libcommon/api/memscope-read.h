@@ -148,7 +148,8 @@ struct memscope_event {
 };
 
 struct memscope_frame {
-	uint64_t address;     /* not known for an interpreted program, like `offset` */
+	uint64_t address;     /* address in the process; not known for an interpreted program, nor
+				 is `offset` */
 	const char *module;   /* path, or NULL; all strings are valid until the trace is closed */
 	uint64_t offset;      /* offset of the address in the module's file, for a symbolizer */
 	const char *function; /* NULL unless the trace has symbols, or the program is interpreted */

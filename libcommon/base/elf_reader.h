@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MS_ELF_SEGMENTS 64u /* at most this many are read; programs have 15 */
+#define MS_ELF_SEGMENTS 64u /* most segments that are read; programs have about 15 */
 #define MS_ELF_ID_MOST 64u  /* bytes; longer build-ids are ignored */
 
 /* Describes where the bytes of an ELF file come from. `read` copies all of the `n` bytes at

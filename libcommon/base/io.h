@@ -24,7 +24,7 @@ void ms_close(int fd);
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
 /* Holds a file that is written in parts, but otherwise as ms_write_file does: write to `fd` between
- * begin and end. One at a time; `path` is borrowed. */
+ * begin and end. Only one file at a time can be written; `path` is borrowed. */
 struct ms_file {
 	int fd;
 	bool direct; /* not a regular file, so written without a temporary file */

@@ -21,7 +21,7 @@ static int parse_number(const char *s, long double *value, const char **end)
 		n += 1 + strspn(s + n + 1, "0123456789");
 	if (digits == 0 || n > 40)
 		return -1;
-	/* not with strtold, which expects the locale's decimal point */
+	/* strtold is not used, since it expects the locale's decimal point */
 	long double v = 0, scale = 1;
 	for (const char *p = s; p < s + n; p++) {
 		if (*p == '.') {

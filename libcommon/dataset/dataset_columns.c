@@ -108,7 +108,7 @@ static const struct dataset_column site_stat[] = {
 	{"live_blocks", SUM("c.live_blocks")},
 };
 
-/* Groups sites by key: calls of one function from different lines have the same key. */
+/* Groups sites by key. Calls of one function from different lines have the same key. */
 static const char from_site[] =
 	" FROM (SELECT coalesce(key, '') AS site, min(id) AS first, count(*) AS sites,"
 	" max(CASE verdict WHEN 'unreachable' THEN 5 WHEN 'indirect' THEN 4 WHEN 'growing' THEN 3"

@@ -22,7 +22,7 @@ void images_link(struct model *m)
 	for (uint32_t i = 0; i < m->processes.n; i++) {
 		struct process *p = &m->processes.v[i];
 		p->became = p->became_row > 0 ? MODEL_FIND(m->processes, p->became_row) : NONE;
-		p->became = p->became > i ? p->became : NONE; /* only later images, so that
+		p->became = p->became > i ? p->became : NONE; /* accepts only later images, so that
 								 following the links terminates */
 		m->images += p->became != NONE;
 		last = p->became == NONE ? i : last;

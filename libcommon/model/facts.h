@@ -18,8 +18,8 @@ uint64_t images_row(const struct model *m, uint32_t image, uint64_t figure);
 
 /* ---- moments ---- */
 
-/* Holds sums over the snapshots with one label in all processes, and the time of the last one.
- * UNKNOWN if there is none. */
+/* Holds sums over the snapshots with one label in all processes, and the time of the latest one.
+ * All UNKNOWN if there is no such snapshot. */
 struct moment {
 	uint64_t time_ns, rss_bytes;
 	struct live live;
@@ -33,7 +33,7 @@ bool moment_heap_is_apart(const struct model *m);
 /* ---- /proc only ---- */
 
 enum proc_only {
-	PROC_ONLY_NOT, /* some process was recorded */
+	PROC_ONLY_NOT, /* at least one process was recorded */
 	PROC_ONLY_POLL,
 	PROC_ONLY_REGIONS,
 };
@@ -89,7 +89,7 @@ const struct site *growth_worst(const struct model *m);
 
 /* Reads the unreachable blocks of all sites. 0, or -1 with `err` set. */
 int verdicts_read(struct model *m, struct ms_err *err);
-/* Tells whether the report shows the end of processes that were all scanned. */
+/* Tells whether the report shows the end of the run, and all processes were scanned there. */
 bool verdicts_known(const struct model *m);
 /* Tells whether the site's process was scanned, so that the site may have a verdict. */
 bool verdicts_told(const struct model *m, const struct site *s);

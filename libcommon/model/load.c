@@ -136,7 +136,7 @@ static void sum_processes(struct model *m)
 		uint64_t *a = &m->totals.allocations;
 		const uint64_t *b = &p->totals.allocations;
 		struct totals all = p->totals;
-		if (p->became != NONE) { /* the image had been replaced before the end */
+		if (p->became != NONE) { /* the image was replaced by exec before the end */
 			all.unreachable_bytes = all.unreachable_blocks = all.end_rss_bytes = 0;
 			b = &all.allocations;
 		}

@@ -49,7 +49,7 @@ uint64_t figure_in(sqlite3_stmt *st, int column);
 
 /* Lists the figures that can be estimates. In pairs, bytes come first, then blocks or calls. */
 enum est_figure {
-	EST_ALLOCATED, /* over the whole run */
+	EST_ALLOCATED, /* bytes allocated over the whole run */
 	EST_ALLOCATIONS,
 	EST_END, /* live at the end */
 	EST_END_BLOCKS,
@@ -179,8 +179,8 @@ struct totals {
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
 	/* unreachable bytes and blocks of the sites that are not hidden */
 	uint64_t shown_unreachable_bytes, shown_unreachable_blocks;
-	/* Growth in bytes per minute of the fastest-growing heap that could be judged, 0 = none
-	 * grows; number of growing sites of all processes. */
+	/* Growth in bytes per minute of the fastest-growing heap that could be judged (0 = none
+	 * grows), and number of growing sites of all processes. */
 	uint64_t growth_bytes_per_minute, growing_sites;
 };
 
@@ -194,7 +194,7 @@ struct quality {
  * events, maximum times. */
 struct gaps {
 	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
-	bool last; /* dropped by --keep=last */
+	bool last; /* events were dropped by --keep=last */
 };
 
 /* Holds the blocks that forked processes inherited, which were live in the parents at the fork, and
@@ -336,7 +336,7 @@ struct model {
 		to_ns;     /* range of events counted, on the shared clock; UNKNOWN = no limit */
 	bool mapped_first; /* mappings were recorded, and most memory is not heap */
 	uint64_t traces_unreadable; /* number of unreadable traces in a folder */
-	/* Number of chains of interpreter frames that were not read; name of an unsupported
+	/* Number of chains of interpreter frames that were not read, and the name of an unsupported
 	 * interpreter, or NULL. */
 	uint64_t chains_unread;
 	const char *interpreter_unknown;

@@ -65,7 +65,8 @@ struct reader {
 	/* for rows handed over; then `st` is NULL: */
 	const char *table; /* name of the table as in ms_row_taker */
 	const struct ms_value *row;
-	size_t row_size, at[READER_COLUMNS]; /* index in `row` of each column; row_size = absent */
+	size_t row_size, at[READER_COLUMNS]; /* index in `row` of each column; row_size stands for
+						an absent column */
 };
 /* Stores the columns of the current row in the struct that the table's column list describes. */
 void reader_fill(struct reader *r, void *row);

@@ -21,8 +21,7 @@ static const struct entry {
 	uint64_t blocks;             /* maximum blocks per call stack */
 	uint64_t min_size, max_size; /* size range of the blocks in bytes; 0: any */
 	bool inner;                  /* a frame counts only if it called the allocator */
-	bool alone;                  /* an entry for sites without user code or unknown frames
-					only */
+	bool alone;                  /* applies only if no frame is, or may be, user code */
 } entries[] = {
 	{"libstdc++ emergency pool", "libstdc++.so", NULL, 1, 70000, 80000, true, true},
 	{"libstdc++ emergency pool", NULL,

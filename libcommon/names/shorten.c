@@ -33,7 +33,7 @@ enum detail { ALL, BARE, FIRST, NONE };
 
 struct scan {
 	struct ms_arena *arena;
-	const char *s; /* next character */
+	const char *s; /* next character to read */
 	char *to;      /* result so far */
 	size_t n;
 	enum detail detail;
@@ -132,7 +132,7 @@ static bool is_default(const char *argument)
 	return false;
 }
 
-/* Returns the comma or bracket that ends the argument at `s`; NULL = not understood. */
+/* Returns the comma or bracket that ends the argument at `s`; NULL = it cannot be parsed. */
 static const char *argument_end(const char *s)
 {
 	while (*s && *s != ',' && *s != '>') {
@@ -146,7 +146,7 @@ static const char *argument_end(const char *s)
 
 static bool copy_arguments(struct scan *c, const char *s, int level);
 
-/* Copies one argument; except with ALL, without the namespaces of its types. */
+/* Copies one argument; unless all detail is shown (ALL), without the namespaces of its types. */
 static bool copy_argument(struct scan *c, const char *s, const char *end, int level)
 {
 	for (size_t path = c->n, n; s < end; s += n) {
@@ -492,7 +492,8 @@ static const char *next_part(const char *s)
 		if (*s == '/' || starts(s, "::")) {
 			s += *s == '/' ? 1 : 2;
 			n = 0;
-			if (*s != '<') /* in "make::<T>", "<T>" is no part of its own */
+			if (*s != '<') /* "make::<T>" has template arguments here, not another
+					  part */
 				return *s ? s : NULL;
 		}
 	}

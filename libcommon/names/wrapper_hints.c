@@ -78,7 +78,7 @@ static const char *last_part(const char *function, size_t *length)
 			end = p;
 		}
 		if (depth == 0 && *p == '(' && p > name)
-			break; /* the parameters begin */
+			break; /* here the parameters begin */
 		depth += opens ? 1 : closes && depth ? -1 : 0;
 	}
 	*length = end ? (size_t)(end - name) : strlen(name);

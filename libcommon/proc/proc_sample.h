@@ -15,7 +15,7 @@ struct ms_proc_sample {
 	bool exact; /* the figures are from smaps, read for this sample; else the next four are
 		       unknown */
 	uint64_t pss, private, shared, swap;
-	bool counted; /* the following figures are known */
+	bool counted; /* the figures below are known */
 	uint64_t minflt, majflt, utime, stime, threads;
 	uint64_t peak_rss; /* bytes since the process's exec, from the kernel; 0 = not known */
 };

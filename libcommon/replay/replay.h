@@ -106,8 +106,8 @@ struct ms_replay_ages {
 
 /* Sums up samples of a sampled recording: see replay_sampled.h. */
 struct ms_sampled_sum {
-	uint64_t samples, blocks; /* samples recorded; estimate of blocks */
-	uint64_t bytes;           /* bytes recorded */
+	uint64_t samples, blocks; /* samples: number recorded; blocks: estimated number of blocks */
+	uint64_t bytes;           /* bytes of the recorded samples */
 	double blocks_variance, bytes_variance;
 };
 
@@ -142,7 +142,7 @@ struct ms_beside_moment {
 struct ms_replay_moment {
 	uint64_t tick;  /* state before the first event at or after this tick; MS_NEVER = use
 			   `event` */
-	uint64_t event; /* state before the event with this number in the file */
+	uint64_t event; /* saves the state before the event with this number in the file */
 	bool taken;
 	bool begins; /* counting begins here (ms_replay_count_from) */
 	bool missed; /* no state, since a checkpoint skipped it */

@@ -197,8 +197,8 @@ void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick)
 	take_due(r, tick + 1, true);
 	for (size_t i = 0; i < r->moment_count; i++)
 		if (r->moments[i].begins && !r->moments[i].taken)
-			ms_replay_begin(r, tick); /* the recording ended before that moment: nothing
-						     was counted */
+			ms_replay_begin(r, tick); /* no event was counted: the recording ended
+						     before the moment from which counting begins */
 	ms_replay_move_timeline(r, tick);
 	close_span(r);
 }

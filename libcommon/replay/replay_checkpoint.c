@@ -56,8 +56,8 @@ static void set_peak(struct ms_replay *r, uint64_t tick)
 
 /* ---- the timeline ---- */
 
-/* Begins the timeline at `tick` with the live blocks. Earlier spans have no effect when spans are
- * merged. */
+/* Begins the timeline at `tick` with the live blocks. Earlier spans are made neutral, so that
+ * merging spans ignores them. */
 static void begin_timeline(struct ms_replay *r, uint64_t tick)
 {
 	ms_replay_move_timeline(r, tick);

@@ -19,7 +19,8 @@
 
 struct ms_beside_site {
 	struct ms_level slack, mapped; /* bytes only: the blocks of these levels are unused */
-	uint64_t maps, mapped_bytes;   /* calls, and bytes of all calls */
+	uint64_t maps, mapped_bytes;   /* maps: number of mapping calls; mapped_bytes: bytes of all
+					  these calls */
 };
 
 /* Holds the bytes that the UNMAP event of an mremap removed from `site`, until the MAP event
@@ -49,7 +50,8 @@ struct ms_beside {
 
 	struct ms_ranges ranges; /* mapped ranges; the owner of a range is its site */
 	MS_ARRAY(struct ms_beside_held) held;
-	uint64_t maps, unmaps, taken_bytes; /* calls, and bytes of all calls */
+	uint64_t maps, unmaps, taken_bytes; /* maps, unmaps: numbers of calls; taken_bytes: bytes of
+					       all mapping calls */
 	uint64_t mapped_bytes;              /* current bytes */
 	uint64_t most_bytes, most_tick;     /* maximum of mapped_bytes, and its time */
 	uint64_t peak_mapped_bytes;         /* mapped_bytes at the peak of the heap */

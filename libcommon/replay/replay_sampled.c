@@ -221,7 +221,7 @@ struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sa
 struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
 				   uint64_t smallest)
 {
-	/* if nothing was recorded, blocks of any size may have been missed */
+	/* no block was recorded, so blocks of any size may have been missed */
 	struct ms_spread x = ms_spread_of_block(smallest != UINT64_MAX ? smallest : 1, s->mean);
 	x.seen = (double)sum->samples;
 	x.variance = sum->blocks_variance;

@@ -56,7 +56,8 @@ static uint32_t number_of(struct ms_anonymizer *a, enum space space, const char 
 
 /* ---- paths ---- */
 
-/* Returns the file name's ending, if it only tells the type of the file, else "". */
+/* Returns the ending of a file name, such as ".so", if it tells only the type of the file, else
+ * "". */
 static const char *ending(const char *name)
 {
 	static const char *const known[] = {

@@ -23,8 +23,8 @@ struct ms_wrappers;
 #define MS_SNAPSHOT_APPLICATION_ID 0x4d53636f /* "MSco" */
 #define MS_SNAPSHOT_VERSION 2
 
-/* Lists the ways to read a trace: from a checkpoint if that saves enough time, always from its
- * start, or from a checkpoint whenever possible. */
+/* Lists the ways to read a trace: from a checkpoint if that saves enough time (AUTO), always from
+ * the start (ALL), or from a checkpoint whenever possible (PART). */
 enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
 
 /* Receives the rows of module, frame, stack, site, site_stat, site_verdict and lost_with instead
@@ -75,7 +75,7 @@ struct ms_build_result {
 	unsigned traces, incomplete, growing, unreadable;
 	uint64_t events;
 	double seconds;
-	const char *symbols_trouble; /* why not all symbols were looked up, or NULL */
+	const char *symbols_trouble; /* reason why not all symbols were looked up, or NULL */
 };
 
 /* Returns a writable, private in-memory database that contains only schema.sql. NULL with `err`

@@ -161,7 +161,7 @@ static sqlite3 *made(struct maker *m)
 	return m->db;
 }
 
-/* Writes the table sum_timeline. */
+/* Writes the timeline of the sum of all processes to table sum_timeline. */
 static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 {
 	struct ms_insert in = ms_insert(db, "sum_timeline", err);
@@ -329,7 +329,7 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 
 /* ---- from an existing model ---- */
 
-/* Takes the peak of the sum from `p`, the only process. */
+/* Uses the peak of `p`, the only process, as the peak of the sum. */
 static void take_sum(struct build *b, struct running *p)
 {
 	const struct ms_recording *t = p->keep.rec;

@@ -42,7 +42,8 @@ struct build {
 	struct ms_err *err;
 	struct ms_arena arena;
 	const char *const *labels;
-	size_t label_count, asked;        /* the first `asked` labels must be in some process */
+	size_t label_count, asked;        /* label_count: number of labels; the first `asked` of
+					     them must exist in some process */
 	struct ms_point *points;          /* point of each label */
 	const struct ms_point *from, *to; /* --from and --to, or NULL */
 	MS_ARRAY(struct running *) all;   /* in the order in which they were added */
@@ -73,8 +74,8 @@ int ms_build_start(struct build *b, struct running *p);
 int ms_points_parse(struct build *b);
 /* Makes the points of --every, once all traces are open. Returns 0 or -1. */
 int ms_points_every(struct build *b);
-/* Registers the points with the replay of `p` and decides where reading it begins and ends;
- * p->keep.rec may then be another recording. Returns 0 or -1. */
+/* Registers the points with the replay of `p`, and decides where to begin and end reading the
+ * trace; p->keep.rec may then be another recording. Returns 0 or -1. */
 int ms_points_set(struct build *b, struct running *p);
 /* Marks the points that `p`, whose replay has ended, did not reach as absent. */
 void ms_points_ended(struct build *b, struct running *p);
@@ -88,7 +89,7 @@ bool ms_points_need_glance(const struct build *b);
 /* Opens a trace, the traces of a folder, or standard input ("-"). Returns 0, or -1 with b->err
  * set. */
 int ms_build_input(struct build *b, const char *path);
-/* Adds the trace of the image that `p`, which has ended, became by exec. Returns 0 or -1. */
+/* Adds the trace of the image that replaced `p`, which has ended, by exec. Returns 0 or -1. */
 int ms_build_successor(struct build *b, const struct running *p);
 /* Numbers the processes by start time, and links each to its parent. */
 void ms_build_number(struct build *b);

@@ -80,7 +80,7 @@ static bool told(const struct build *b, const char *why)
 	return false;
 }
 
-/* Returns the state of a folder, whose index of the run is read once. */
+/* Returns the state of a folder. The index of the folder's run is read once. */
 static struct run_folder *folder_of(struct build *b, const char *path)
 {
 	for (size_t i = 0; i < b->folders.n; i++)
@@ -92,8 +92,8 @@ static struct run_folder *folder_of(struct build *b, const char *path)
 	return f;
 }
 
-/* Adds a file of a folder. The file may be unreadable, or removed since the folder was listed,
- * as trivial traces are while a run continues. */
+/* Adds a file of a folder. The file may be unreadable, or already removed: trivial traces are
+ * removed while a run continues. */
 static void add_from_folder(struct build *b, struct run_folder *f, const char *path)
 {
 	struct ms_err why = {0};

@@ -109,7 +109,7 @@ unsigned ms_needs_of(const char *table, const char *column)
 	return 0;
 }
 
-/* Sets the unknown values of the last row to null. */
+/* Sets the values in unknown columns of the last row to null. */
 static void forget(struct ms_insert *in)
 {
 	size_t n = in->columns;

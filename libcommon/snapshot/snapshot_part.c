@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Lists the totals of the whole recording in its end block. */
+/* Lists the totals of the whole recording that the end block contains. */
 static const struct {
 	unsigned field;
 	const char *column;

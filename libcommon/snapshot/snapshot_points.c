@@ -92,7 +92,7 @@ static bool part_worth_it(const struct build *b, const struct ms_recording *glan
 	return b->opt->read == MS_READ_PART || glance->end.number[MS_END_EVENTS] > PART_EVENTS;
 }
 
-/* Sets p->glance if it is needed. Returns 0 or -1. */
+/* Opens p->glance, the trace read in advance, if it is needed. Returns 0 or -1. */
 static int look(struct build *b, struct running *p)
 {
 	struct ms_err why = {0};
@@ -398,7 +398,8 @@ static uint64_t longest(const struct build *b)
 	return most;
 }
 
-/* Finds the span of --from and --to over all processes, in ns. Sets *first and reduces *last. */
+/* Finds the time span of --from and --to over all processes, in ns. Sets *first, and lowers *last
+ * if --to is earlier. */
 static int limits(struct build *b, uint64_t *first, uint64_t *last)
 {
 	uint64_t from = MS_NEVER, to = 0;

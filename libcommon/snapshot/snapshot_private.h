@@ -61,7 +61,7 @@ struct ms_kept_process {
 	int64_t id, parent; /* row ids; parent 0 = none */
 	uint64_t offset_ns;
 	struct ms_kept_point *points; /* point of each label */
-	struct ms_sum_share share;    /* the process's part of the sum of all processes */
+	struct ms_sum_share share;    /* the process's share in the sum of all processes */
 	struct ms_kept_point from;    /* point of --from, or MS_KEPT_ABSENT */
 	uint64_t to_ns;               /* time of --to; MS_NEVER = the end */
 	bool counted_from;            /* figures count from --from, not from the start */
@@ -74,7 +74,7 @@ struct ms_signs {
 	uint32_t user : 1; /* a frame is, or may be, the user's own */
 };
 
-/* Holds the signs of a site that has some. */
+/* Holds the signs of one site; sites without signs have no such entry. */
 struct ms_site_signs {
 	int64_t site; /* row id */
 	struct ms_signs signs;
@@ -116,7 +116,8 @@ struct ms_stack_rows {
 	struct ms_signs *signs; /* signs by node */
 	uint32_t *row_of_node;  /* by node: row of the innermost logical frame; 0 = used by no
 				   site */
-	uint32_t *user_of_node; /* row of the frame that names a site with this innermost node */
+	uint32_t *user_of_node; /* by innermost node: row of the frame that sites with this node are
+				   named after */
 	unsigned __int128 *key_of_node; /* key of each node's stack; NULL if details of sites are
 					   not needed */
 	const char **entry_of_site;     /* allocator function that each site calls, NULL = unknown;
@@ -223,7 +224,7 @@ unsigned ms_beside_not_known(const struct ms_recording *t);
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
 /* Appends the number and bytes of a site's mappings to the site's row. */
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
-/* Puts the usable and the mapped bytes of the live blocks at a moment. */
+/* Appends the usable and the mapped bytes of the live blocks at a moment to a row. */
 void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live);
 /* Fills in the fields of `v` (see ms_live_at) that are recorded besides the heap. */
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,

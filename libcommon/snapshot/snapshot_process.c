@@ -73,7 +73,8 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 	       ms_text("cut", i->text[MS_INFO_CUT]));
 }
 
-/* Tells whether a loss record is about events that should have been recorded. */
+/* Tells whether a loss record counts lost events, rather than events left out in a pause or beyond
+ * a limit. */
 static bool is_loss(const struct ms_row *loss)
 {
 	uint64_t why = loss->number[MS_LOSS_REASON];
@@ -191,7 +192,8 @@ static void put_gaps(const struct ms_kept_process *p, struct ms_insert *in)
 	       ms_int_if("to_ns", p->to_ns != MS_NEVER, p->to_ns & INT64_MAX));
 }
 
-/* Returns the record about all preexisting blocks, or NULL. */
+/* Returns the record that covers all preexisting blocks, without a size class; NULL = there is
+ * none. */
 static const struct ms_row *head_of(const struct ms_recording *t)
 {
 	const struct ms_row *head = NULL;

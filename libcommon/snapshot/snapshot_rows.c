@@ -327,7 +327,7 @@ static int fill_sizes(struct ms_fill *w)
 	struct ms_insert in = ms_rows(w, "size_class");
 	for (unsigned i = 0; i < MS_SIZE_CLASSES && !in.none; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
-		/* with --from, a class may have only earlier blocks */
+		/* with --from, all blocks of a class may have been allocated and freed before */
 		if (!c->allocations && !c->live.blocks && !c->live.at_peak_blocks)
 			continue;
 		ms_put(&in, ms_int("process", w->p->id));

@@ -25,7 +25,7 @@
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/names/wrappers.h"
 
-#define MANY 8 /* more callers and sizes than a constructor of one type of object has */
+#define MANY 8 /* more callers and sizes than the allocator of one type of object has */
 #define PART 4 /* a line counts if it has at least 1 / PART of its function's sites */
 #define LINES 4
 #define ROUNDS 4

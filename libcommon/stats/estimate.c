@@ -85,12 +85,12 @@ void ms_spread_add(struct ms_spread *to, const struct ms_spread *s)
 
 /* ---- the gamma distribution with scale 1 ---- */
 
-/* Returns the probability of a value of at most `x`. */
+/* Returns the probability that a gamma-distributed value is at most `x`. */
 static double gamma_below(double shape, double x)
 {
 	int sign;
 	double scale = exp(shape * log(x) - x - lgamma_r(shape, &sign));
-	if (x < shape + 1) { /* power series */
+	if (x < shape + 1) { /* power series for small `x` */
 		double term = 1 / shape, sum = term;
 		for (double n = shape + 1; term > sum * 1e-12; n++)
 			sum += term *= x / n;

@@ -37,7 +37,8 @@ enum ms_trend_kind {
 	MS_TREND_FILLING, /* the floor rose ever more slowly, or stopped rising */
 	MS_TREND_FALLING,
 	MS_TREND_GROWING,
-	MS_TREND_DOUBLING, /* jumps, each about twice the one before, as a vector does */
+	MS_TREND_DOUBLING, /* the floor rises in jumps, each about twice the one before, as a
+			      vector's capacity does */
 };
 
 /* Minimum time and number of samples; with less the kind is MS_TREND_SHORT. */

@@ -255,7 +255,7 @@ static bool unite(struct ms_cached *c)
 	return true;
 }
 
-/* Adds the results that other processes have stored for the module. */
+/* Adds the results that other processes have stored for the module in the meantime. */
 static void add_others(struct ms_cached *c, int folder, struct ms_arena *a)
 {
 	struct ms_cached other = {.name = c->name, .key = c->key};
@@ -311,7 +311,7 @@ static void put_rows(FILE *f, const struct ms_cached *c, struct head *h, struct 
 		}
 }
 
-/* Returns the content of the file, malloc'ed. */
+/* Returns the content of the cache file to write, malloc'ed. */
 static char *serialize(const struct ms_cached *c, size_t *n)
 {
 	struct head h = {.magic = MAGIC,

@@ -21,7 +21,7 @@ struct search {
 	const uint8_t *id;
 	size_t id_size;
 	const uint32_t
-		*crc; /* expected CRC of the file if no build-id can prove it; NULL = none known */
+		*crc; /* expected CRC of the file if there is no build-id; NULL = none known */
 	const struct ms_symbols_module *module; /* NULL = not searching for the module itself */
 	struct ms_debuginfod *servers;          /* or NULL */
 	bool others;                            /* a file was found, but it is not the one searched

@@ -42,7 +42,7 @@ struct dump {
 	starts;
 	struct ms_lookup by_start;
 	uint64_t skew;
-	/* Lines for the next piece of code to be loaded. */
+	/* Line numbers that apply to the next piece of code to be loaded. */
 	uint64_t address;
 	uint32_t first, count;
 };

@@ -50,7 +50,8 @@ struct ms_made_code {
 struct ms_made {
 	struct ms_arena arena;
 	const char *path;
-	uint64_t since_ns;                   /* CLOCK_MONOTONIC; code replaced earlier is ignored */
+	uint64_t since_ns;                   /* start of the recording, CLOCK_MONOTONIC; code
+						replaced before is ignored */
 	bool spans;                          /* from_ns and until_ns of all code are known */
 	MS_ARRAY(struct ms_made_code) codes; /* sorted by start, then order, when all are read */
 	MS_ARRAY(struct ms_made_line) lines;

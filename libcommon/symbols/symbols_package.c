@@ -20,7 +20,7 @@ struct ms_package {
 	struct ms_elf *elf;
 	const uint8_t *numbers, *rows, *sections, *offsets, *sizes;
 	uint32_t columns, units, slots;
-	struct ms_bytes of[MS_PART_COUNT]; /* whole sections */
+	struct ms_bytes of[MS_PART_COUNT]; /* the package's sections, whole */
 	bool lists;                        /* version 5: each unit has its own range lists */
 };
 

@@ -374,7 +374,7 @@ bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
 static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
 {
 	bool slack = t->replay.beside && t->replay.beside->asked_usable;
-	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* MS_LIVE_SLACK is a column of
+	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* slacks of live blocks, in
 								      checkpoints */
 }
 
