@@ -46,7 +46,7 @@ struct ms_checkpoint_encoder {
 };
 
 /* Starts a part; finish sets `head.count`. `memory` of MS_CHECKPOINT_MEMORY(max, threads) bytes is
- * borrowed until finish. `addresses` and `usable`: the part has addresses and slacks. */
+ * borrowed until finish. `addresses` and `usable`: the part records addresses and usable sizes. */
 void ms_checkpoint_begin(struct ms_checkpoint_encoder *e, void *memory, size_t max, size_t threads,
 			 const struct ms_checkpoint_head *head, bool addresses, bool usable);
 /* Adds the number of the latest allocation of thread 0, 1, ... in turn; UINT64_MAX = none. In part

@@ -136,7 +136,7 @@ static inline bool get_ext(struct state *u, struct ms_event *ev)
 	return true;
 }
 
-/* Sets the allocation number and reads the slack. */
+/* Sets the allocation number, and reads the slack (usable minus requested size). */
 static inline bool get_number(struct state *u, struct ms_event *ev)
 {
 	uint64_t v;

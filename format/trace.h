@@ -88,7 +88,8 @@ enum ms_live_column {
 	MS_LIVE_TICK = 6,    /* zigzag varint per block: tick minus the previous block's */
 	MS_LIVE_ADDRESS = 7, /* zigzag varint per block: address minus the previous block's; absent:
 				not recorded */
-	MS_LIVE_SLACK = 8,   /* varint per block: slack; absent: not recorded */
+	MS_LIVE_SLACK = 8,   /* varint per block: slack, see struct ms_event; absent: not
+				recorded */
 	MS_LIVE_LAST = 9,    /* varint per thread that allocated, by index: number of its latest
 				allocation + 1, 0 = none; in part 0 */
 	MS_LIVE_MAPPED = 10, /* mapped ranges in order of address: varint address minus the end of

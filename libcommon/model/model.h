@@ -291,7 +291,8 @@ enum unscanned {
 
 struct model {
 	struct ms_arena arena;
-	bool handed_over;    /* the large tables were handed over by model_taker */
+	bool handed_over;    /* model_taker received the large tables, which are not read from the
+				database */
 	bool no_empty_texts; /* empty texts are read as NULL */
 	sqlite3 *db;
 	MS_ARRAY(struct module) modules;
@@ -331,7 +332,7 @@ struct model {
 	uint32_t end_image;  /* index of the only image that existed at the end; NONE = several */
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* peak of the sum over all processes, and its
 						      time on the shared clock */
-	bool part; /* a process has events that were not counted, by --at, --from or --to */
+	bool part; /* some process has events that --at, --from or --to excluded */
 	uint64_t from_ns,
 		to_ns;     /* range of events counted, on the shared clock; UNKNOWN = no limit */
 	bool mapped_first; /* mappings were recorded, and most memory is not heap */
@@ -406,7 +407,7 @@ enum model_part {
 	MODEL_TIMES = 1 << 8, /* points of the timeline, samples, marks */
 	MODEL_HIDDEN = 1 << 9
 };
-/* Reads tables of m->db, except those handed over by model_taker. 0, or -1 with `err` set. */
+/* Reads tables of m->db, except those whose rows model_taker received. 0, or -1 with `err` set. */
 int model_read(struct model *m, unsigned parts, struct ms_err *err);
 /* Returns the taker that stores the rows of a trace directly in `m`, which must be zero; model_load
  * then does not read such rows from the database. */
@@ -415,8 +416,8 @@ struct ms_row_taker model_taker(struct model *m);
 /* ---- load.c ---- */
 
 /* Reads `db` (borrowed, used later for queries about one site) into `m`, which must be zero except
- * for rows handed over. `at`: label of the snapshot for live figures, NULL = "end". 0, or -1 with
- * `err` set: a broken table, or no snapshot of that label. In both cases the model must be freed.
- */
+ * for rows that model_taker received. `at`: label of the snapshot for live figures, NULL = "end".
+ * 0, or -1 with `err` set: a broken table, or no snapshot of that label. In both cases the model
+ * must be freed. */
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
 void model_free(struct model *m);

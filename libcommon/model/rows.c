@@ -310,8 +310,8 @@ static void read_stat(struct reader *r)
 		s->at_mmap = x.mmap;
 }
 
-/* Sets the figures of sites at the moment of --at, which was not known when the rows were handed
- * over. */
+/* Sets the figures of sites at the moment of --at, which was not known when the taker received the
+ * rows. */
 static void finish_sites(struct model *m)
 {
 	begin_sites(m);
@@ -415,7 +415,8 @@ static void read_filter(struct reader *r)
 
 /* ---- the database ---- */
 
-/* Lists the tables in the order in which they are read; HANDED_OVER: those that model_taker takes. */
+/* Lists the tables in the order in which they are read. HANDED_OVER: tables whose rows model_taker
+ * receives. */
 #define HANDED_OVER (MODEL_MODULES | MODEL_FRAMES | MODEL_NODES | MODEL_SITES | MODEL_SCANS)
 static const struct {
 	enum model_part part;

@@ -55,14 +55,14 @@ struct reader_table {
 
 #define READER_COLUMNS 40
 
-/* Reads the rows of a query, or rows handed over, column by column. */
+/* Reads the rows of a query, or the rows that a taker receives, column by column. */
 struct reader {
 	struct model *m;
 	void *arg; /* argument of reader_read_table */
 	sqlite3_stmt *st;
 	int col;                       /* index of the next column */
 	const struct reader_table *of; /* NULL = a query of the caller */
-	/* for rows handed over; then `st` is NULL: */
+	/* used for rows that a taker receives, for which `st` is NULL: */
 	const char *table; /* name of the table as in ms_row_taker */
 	const struct ms_value *row;
 	size_t row_size, at[READER_COLUMNS]; /* index in `row` of each column; row_size stands for

@@ -22,6 +22,6 @@ struct ms_one_time_site {
  * directly. */
 uint32_t ms_one_time_signs(const char *module, const char *function);
 uint32_t ms_one_time_inner(void);
-/* Returns the kind of one-time allocation of a site with these signs, such as "stdio buffer"; NULL
- * = none. The list is in ms-filter(1). */
+/* Returns the kind of one-time allocation, such as "stdio buffer", of a site whose frames have
+ * these bits (ms_one_time_signs); NULL = none. The list of kinds is in ms-filter(1). */
 const char *ms_one_time(uint32_t signs, const struct ms_one_time_site *s);

@@ -128,13 +128,13 @@ struct ms_sampled_moment {
 	size_t site_count;
 };
 
-/* Holds the memory beside the heap at a moment: see replay_mapped.h. */
+/* Holds mapped memory and slacks at a moment: see replay_mapped.h. */
 struct ms_beside_moment {
 	uint64_t slack_bytes, mapped_bytes;
 	struct ms_beside_figure {
 		uint32_t site;
 		uint64_t slack_bytes, mapped_bytes;
-	} * figures; /* sites that have such memory, sorted by site */
+	} * figures; /* sites with mapped memory or slack, sorted by site */
 	size_t count;
 };
 

@@ -33,7 +33,7 @@ static inline unsigned ms_bits(uint64_t v)
 	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
 
-/* Packs thread and size class of a cell into one number. */
+/* Returns a cell's key: its thread and size class, packed into one number. */
 static inline uint32_t ms_cell_key(uint32_t thread, uint64_t size_bytes)
 {
 	unsigned bits = ms_bits(size_bytes);

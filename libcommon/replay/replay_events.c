@@ -125,7 +125,7 @@ void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint
 /* ---- blocks come and go ---- */
 
 /* Totals are passed as `t`: &r->totals or, in the fast path, a copy in registers. `quick` means the
- * fast path, in which the recording is neither sampled nor has memory beside the heap. */
+ * fast path, in which the recording is not sampled and has no mapped memory or usable sizes. */
 
 /* Updates the maxima after live bytes have grown. `position`: number of the next event. */
 static inline void new_maximum(struct ms_replay *r, struct ms_replay_totals *t, uint64_t tick,
@@ -230,8 +230,8 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 #define LOOK_AHEAD 12
 
 /* Applies the first of `n` events, up to the first unusual one. No alarm may be set for the number
- * of one of these events. Not for recordings that are sampled or have memory beside the heap.
- * Returns the number applied. */
+ * of one of these events. Not for recordings that are sampled, or have mapped memory or usable
+ * sizes. Returns the number applied. */
 static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 {
 	struct ms_replay_totals t = r->totals;

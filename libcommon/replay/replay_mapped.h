@@ -91,7 +91,7 @@ const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t 
 
 /* Counts the malloc blocks that one custom heap is cut from. */
 struct ms_backing {
-	uint32_t node; /* stack node of the heap's marker, 0 = not known */
+	uint32_t node; /* stack node that stands for the heap, 0 = not known */
 	uint64_t bytes, blocks, most_bytes;
 	uint64_t taken; /* number of blocks ever taken */
 };

@@ -43,7 +43,7 @@ struct ms_sampled {
 	size_t site_count, site_cap;
 	struct ms_sampled_thread *threads;
 	size_t thread_count;
-	uint64_t *allocations; /* allocations by cell */
+	uint64_t *allocations; /* number of allocations in each cell (replay_cells.h) */
 	size_t cell_count;
 	struct ms_sampled_record *records; /* after ms_replay_finish */
 	size_t record_count;

@@ -33,7 +33,8 @@ enum ms_needs {
 	MS_NEEDS_MMAP = 1 << 5,
 	MS_NEEDS_USABLE = 1 << 6
 };
-/* Returns the needs of a column, or of the table if `column` is NULL; 0 = none. */
+/* Returns the kinds of recorded data that a column needs, or the table if `column` is NULL; 0 =
+ * none. */
 unsigned ms_needs_of(const char *table, const char *column);
 
 /* Collects rows for a table. Made by ms_insert and ms_update, ended by ms_insert_close. */
@@ -43,7 +44,8 @@ struct ms_insert {
 	struct ms_err *err;
 	const struct ms_row_taker *taker; /* receives each row instead of the database; or NULL */
 	bool both;                        /* the database receives each row as well */
-	unsigned unknown;         /* enum ms_needs: columns with one of these needs become null */
+	unsigned unknown;         /* bits of enum ms_needs: columns that need such data become
+				     null */
 	bool *is_unknown;         /* for each column: whether it becomes null; allocated at the
 				     first row */
 	bool none;                /* the table lacks required data (enum ms_needs): its rows are

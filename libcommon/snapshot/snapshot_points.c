@@ -113,7 +113,7 @@ struct spot {
 	uint64_t ns, tick, event;
 };
 
-/* Returns the spot of a moment at `ns`. Its tick is one higher, so that the state includes every
+/* Returns where a moment at `ns` lies. The tick is one higher, so that the state includes every
  * event up to and including `ns`. */
 static struct spot at_time(const struct running *p, uint64_t ns)
 {
@@ -268,7 +268,7 @@ int ms_span_find(const char *path, const char *from, const char *to, struct ms_s
 /* ---- what must be read ---- */
 
 struct plan {
-	struct spot *spots; /* spot of each label */
+	struct spot *spots; /* for each label: where its point lies */
 	struct spot from, to;
 	uint64_t first_tick,
 		last_tick; /* range of ticks to read: from first_tick to before last_tick */

@@ -32,7 +32,7 @@ struct stat;
 int ms_snapshot_beside(const char *path, const struct stat *database, bool wal, bool *log,
 		       struct ms_err *err);
 
-/* Describes a point of one process. */
+/* Describes a point of --at or --from in one process. */
 struct ms_kept_point {
 	enum ms_kept_kind {
 		MS_KEPT_ABSENT,
@@ -60,7 +60,7 @@ struct ms_kept_process {
 	struct ms_recording *rec;
 	int64_t id, parent; /* row ids; parent 0 = none */
 	uint64_t offset_ns;
-	struct ms_kept_point *points; /* point of each label */
+	struct ms_kept_point *points; /* for each label: its point in this process */
 	struct ms_sum_share share;    /* the process's share in the sum of all processes */
 	struct ms_kept_point from;    /* point of --from, or MS_KEPT_ABSENT */
 	uint64_t to_ns;               /* time of --to; MS_NEVER = the end */
@@ -68,13 +68,13 @@ struct ms_kept_process {
 	bool from_event;              /* --from is an event within a tick */
 };
 
-/* Holds the signs of known one-time allocations in a frame and its callers (one_time.h). */
+/* Holds the bits of ms_one_time_signs of a frame, together with those of its callers. */
 struct ms_signs {
 	uint32_t signs : 31;
 	uint32_t user : 1; /* a frame is, or may be, the user's own */
 };
 
-/* Holds the signs of one site; sites without signs have no such entry. */
+/* Holds the one-time bits of a site; sites without any have no entry. */
 struct ms_site_signs {
 	int64_t site; /* row id */
 	struct ms_signs signs;
@@ -96,13 +96,14 @@ struct ms_filling {
 	MS_ARRAY(struct ms_site_signs) signs;
 };
 
-/* Lists the logical frames of one frame of the trace; the first is the innermost. */
+/* Lists the logical frames (a function and those inlined into it) of one frame of the trace; the
+ * first is the innermost. */
 struct ms_logical {
-	uint32_t first, count; /* range of indices of places */
+	uint32_t first, count; /* range of indices of struct ms_stack_place */
 	int64_t row;           /* row id of the first logical frame; the ids of the others follow */
 };
 
-/* Describes a logical frame, which is called a place. */
+/* Describes a place: one logical frame, which is a function or a call inlined into one. */
 struct ms_stack_place {
 	const struct ms_location *at;
 	uint32_t frame, module; /* frame number and module id in the trace */
@@ -113,7 +114,7 @@ struct ms_stack_place {
 
 /* Holds the rows made from the call stacks of one process. */
 struct ms_stack_rows {
-	struct ms_signs *signs; /* signs by node */
+	struct ms_signs *signs; /* for each node: one-time bits of its stack */
 	uint32_t *row_of_node;  /* by node: row of the innermost logical frame; 0 = used by no
 				   site */
 	uint32_t *user_of_node; /* by innermost node: row of the frame that sites with this node are
@@ -147,8 +148,8 @@ struct ms_fill {
 
 /* Begins rows of a table; columns that are unknown for the process become null. */
 struct ms_insert ms_rows(const struct ms_fill *w, const char *table);
-/* Begins rows of a table like ms_rows, but for the taker, if there is one, instead of the
- * database. */
+/* Begins rows of a table as ms_rows does, but passes them to the taker, if there is one, instead of
+ * the database. */
 struct ms_insert ms_large_rows(const struct ms_fill *w, const char *table);
 /* Tells whether the process's site figures are corrected after all rows are written. */
 bool ms_is_corrected(const struct ms_kept_process *p);
@@ -218,19 +219,21 @@ void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned clas
 /* Tells whether a loss record is a gap within the recording, not the pause before a delayed start
  * (--start-after). */
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
-/* Returns which data besides the heap was not recorded, as enum ms_needs. In snapshot_mapped.c. */
+/* Returns bits of enum ms_needs for mapped memory and usable sizes, set if they were not recorded.
+ * In snapshot_mapped.c. */
 unsigned ms_beside_not_known(const struct ms_recording *t);
-/* Appends the recording's options and its data besides the heap to a row of table process. */
+/* Appends the recording's options and its totals of mapped memory and usable bytes to a row of
+ * table process. */
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
 /* Appends the number and bytes of a site's mappings to the site's row. */
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
 /* Appends the usable and the mapped bytes of the live blocks at a moment to a row. */
 void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live);
-/* Fills in the fields of `v` (see ms_live_at) that are recorded besides the heap. */
+/* Fills in the mapped memory and slack of `v` (see ms_live_at), as far as they were recorded. */
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
 		    struct ms_live *v);
-/* Tells whether the process's history before some moment is not counted, so that only the live
- * blocks are known. */
+/* Tells whether the trace was not read from its start, although no --from asked for that; of
+ * earlier events only the live blocks are known. */
 bool ms_part_is_headless(const struct ms_kept_process *p);
 /* Tells whether the trace was recorded with --poll, so that it has only samples. */
 bool ms_is_polled(const struct ms_recording *t);

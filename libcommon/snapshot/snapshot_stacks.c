@@ -37,8 +37,8 @@ struct work {
 	bool *used_frames;
 	struct ms_logical *frames; /* logical frames by frame number */
 	MS_ARRAY(struct ms_location) locations;
-	struct ms_stack_place *places; /* places by index in `locations` */
-	struct ms_signs *signs;        /* signs of each place, without its callers' */
+	struct ms_stack_place *places; /* place of each location in `locations` */
+	struct ms_signs *signs;        /* one-time bits of each place, without its callers' */
 	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: no module */
 	int64_t module_base;
 };
@@ -204,7 +204,7 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 	return room;
 }
 
-/* Fills w->places and w->signs with what each place shows by itself, without its callers. */
+/* Fills w->places and w->signs from each place alone, without its callers. */
 static void judge_places(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -259,9 +259,8 @@ static int fill_frames(struct work *w)
 	return ms_insert_close(&in);
 }
 
-/* Returns the signs of a frame together with those of its callers. A frame is a sign of a known
- * one-time allocation of the runtime (one_time.h) only if no user code lies between the frame and
- * the allocator. */
+/* Returns the one-time bits of a frame together with those of its callers. A frame has a bit
+ * (one_time.h) only if no user code lies between the frame and the allocator. */
 static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller)
 {
 	if (!frame.user)

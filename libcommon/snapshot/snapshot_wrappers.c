@@ -132,8 +132,8 @@ static bool is_allocator(const struct ms_stack_place *p)
 	return false;
 }
 
-/* Describes how a site is reached: the place after which it is named so far, and the place of the
- * caller; UINT32_MAX = none. */
+/* Describes how a site is reached: `user` is the place that the site is named after so far,
+ * `caller` the place that called it; UINT32_MAX = none. */
 struct way {
 	uint32_t user, caller;
 	bool direct; /* no function of the runtime between `user` and the allocator */

@@ -18,7 +18,8 @@
 struct ms_names;
 struct ms_wrappers;
 
-/* Describes a logical frame, and whether it belongs to the language's runtime. */
+/* Describes a logical frame (a function, or one inlined into it), and whether it belongs to the
+ * language's runtime. */
 struct ms_named {
 	struct ms_location at;
 	const char *brief; /* short form of the function's name; NULL = unknown */

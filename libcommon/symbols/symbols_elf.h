@@ -92,5 +92,6 @@ bool ms_elf_has_dwarf(struct ms_elf *e);
 const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address);
 /* Returns the number of function symbols, including the program's entry. */
 size_t ms_elf_symbols(struct ms_elf *e);
-/* Tells whether the file's own symbol tables have functions, other than an added entry point. */
+/* Tells whether the file's own symbol tables have functions. An entry point that was added does not
+ * count. */
 bool ms_elf_has_symbols(struct ms_elf *e);
