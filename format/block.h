@@ -50,7 +50,7 @@ struct ms_trace_head {
 struct ms_block_head {
 	uint16_t type;    /* enum ms_block_type */
 	uint16_t columns; /* entries of the directory */
-	uint32_t number;  /* from 0, consecutive */
+	uint32_t number;  /* block number: consecutive from 0 */
 	uint64_t first_ns, last_ns;
 	uint32_t payload;  /* bytes after the header */
 	uint32_t raw;      /* sum of the columns' uncompressed bytes */

@@ -137,7 +137,7 @@ struct memscope_event {
 	enum memscope_event_kind kind;
 	uint64_t time_ns; /* since the recording began */
 	uint32_t thread;  /* index, from 0 */
-	uint32_t stack;   /* for memscope_trace_stack; 0 = none */
+	uint32_t stack;   /* stack number for memscope_trace_stack; 0 = none */
 	uint64_t number;  /* number of the allocated block, from 0 */
 	uint64_t size, address;
 	/* The freed block: */

@@ -77,7 +77,8 @@ ms_cli_take ms_cli_size, ms_cli_duration, ms_cli_count;
 ms_cli_take ms_cli_choice;
 
 struct ms_cli_tool {
-	const char *name, *usage, *about; /* for --help: the usage line, and a description */
+	const char *name, *usage, *about; /* usage: the usage line of --help; about: a
+					     description */
 	const char *examples;             /* end of --help: three command lines that use ./app */
 	const struct ms_cli_option *rows;
 	const struct ms_cli_old *olds; /* NULL = none */

@@ -36,7 +36,7 @@ struct ms_elf_reader {
 	bool supported; /* the file is 64-bit; else only e_ident, e_type and e_machine are valid */
 	Elf64_Phdr segments[MS_ELF_SEGMENTS];
 	unsigned segment_count;
-	Elf64_Shdr *sections; /* from malloc */
+	Elf64_Shdr *sections; /* section headers, in memory from malloc */
 	size_t section_count;
 	const Elf64_Shdr *names; /* section name table, wholly inside the file; or NULL */
 };

@@ -28,7 +28,7 @@ int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *e
 struct ms_file {
 	int fd;
 	bool direct; /* not a regular file, so written without a temporary file */
-	bool shared; /* set between begin and end: everybody may read the file */
+	bool shared; /* everybody may read the file; to be set between begin and end */
 	const char *path;
 	struct ms_dest dest;
 };

@@ -64,7 +64,8 @@ static void split(struct ms_ranges *r, size_t chunk)
 
 static void insert(struct ms_ranges *r, struct place p, struct ms_range range)
 {
-	if (p.chunk == r->n && r->n) /* after all ranges: at the end of the last chunk */
+	if (p.chunk == r->n && r->n) /* a position after all ranges becomes the end of the last
+					chunk */
 		p = (struct place){r->n - 1, r->chunks[r->n - 1]->n};
 	if (!r->n)
 		add_chunk(r, 0);

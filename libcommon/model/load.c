@@ -224,7 +224,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->sum_peak_bytes = meta_number(m, "sum_peak_bytes");
 	m->sum_peak_time_ns = meta_number(m, "sum_peak_time_ns");
 	read_part(m);
-	if (m->est) /* the accuracy of this peak was not recorded */
+	if (m->est) /* the accuracy of this peak is not known */
 		m->sum_peak_bytes = m->sum_peak_time_ns = UNKNOWN;
 	m->proc_only = proc_only_read(m);
 	sum_samples(m);

@@ -11,7 +11,7 @@
 /* Holds what is known about a site, besides its frames, to tell whether it is a one-time
  * allocation. */
 struct ms_one_time_site {
-	uint64_t min_size, max_size; /* bytes; 0 = not known */
+	uint64_t min_size, max_size; /* size range of the blocks in bytes; 0 = not known */
 	uint64_t blocks;             /* maximum blocks live at once */
 	bool user;                   /* some frame is, or may be, user code */
 };

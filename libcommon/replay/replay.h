@@ -124,7 +124,7 @@ struct ms_replay_span {
 /* Holds the sums of samples at a moment. */
 struct ms_sampled_moment {
 	struct ms_sampled_sum total;
-	struct ms_sampled_sum *sites; /* by site, for the first `site_count` sites */
+	struct ms_sampled_sum *sites; /* sum of each site, for the first `site_count` sites */
 	size_t site_count;
 };
 

@@ -33,8 +33,8 @@ struct ms_growth {
 	float total[MS_GROWTH_SAMPLES];
 	float **rows; /* indexed by site: MS_GROWTH_SAMPLES values, or NULL */
 	size_t row_count;
-	struct ms_grown *grown; /* after ms_growth_finish: the whole heap, then sites whose trend is
-				   a step, filling, doubling or growing, by number */
+	struct ms_grown *grown; /* trends found by ms_growth_finish: the whole heap, then sites
+				   whose trend is a step, filling, doubling or growing, by number */
 	size_t grown_count, grown_cap;
 };
 

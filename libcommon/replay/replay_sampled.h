@@ -25,7 +25,7 @@ struct ms_sampled_site {
 
 struct ms_sampled_thread {
 	struct ms_sampled_sum all, freed;
-	struct ms_sampled_sum live; /* after ms_replay_finish */
+	struct ms_sampled_sum live; /* live samples; valid after ms_replay_finish */
 	uint64_t smallest;
 };
 
@@ -39,13 +39,14 @@ struct ms_sampled {
 	struct ms_sampled_site total;
 	uint64_t inferred_frees;       /* in blocks; such blocks count neither as freed nor as
 					  live */
-	struct ms_sampled_site *sites; /* by index in ms_replay.sites; may be shorter */
+	struct ms_sampled_site *sites; /* sums of sites, by index in ms_replay.sites; may be
+					  shorter */
 	size_t site_count, site_cap;
 	struct ms_sampled_thread *threads;
 	size_t thread_count;
 	uint64_t *allocations; /* number of allocations in each cell (replay_cells.h) */
 	size_t cell_count;
-	struct ms_sampled_record *records; /* after ms_replay_finish */
+	struct ms_sampled_record *records; /* set by ms_replay_finish */
 	size_t record_count;
 	uint64_t peak_epoch;
 };

@@ -46,7 +46,7 @@ struct build {
 					     them must exist in some process */
 	struct ms_point *points;          /* point of each label */
 	const struct ms_point *from, *to; /* --from and --to, or NULL */
-	MS_ARRAY(struct running *) all;   /* in the order in which they were added */
+	MS_ARRAY(struct running *) all;   /* all processes, in the order in which they were added */
 	MS_ARRAY(struct running *) queue; /* binary heap, smallest next_ns first */
 	bool wall; /* the traces share no monotonic clock, so wall time is used */
 	uint64_t origin_ns;

@@ -115,10 +115,10 @@ struct ms_stack_place {
 /* Holds the rows made from the call stacks of one process. */
 struct ms_stack_rows {
 	struct ms_signs *signs; /* for each node: one-time bits of its stack */
-	uint32_t *row_of_node;  /* by node: row of the innermost logical frame; 0 = used by no
+	uint32_t *row_of_node;  /* row of each node's innermost logical frame; 0 = used by no
 				   site */
-	uint32_t *user_of_node; /* by innermost node: row of the frame that sites with this node are
-				   named after */
+	uint32_t *user_of_node; /* row of the frame after which sites with this innermost node are
+				   named */
 	unsigned __int128 *key_of_node; /* key of each node's stack; NULL if details of sites are
 					   not needed */
 	const char **entry_of_site;     /* allocator function that each site calls, NULL = unknown;

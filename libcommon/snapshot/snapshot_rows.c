@@ -131,7 +131,7 @@ static int fill_sites(struct ms_fill *w)
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
 	free(verdicts);
-	/* of w->stacks, later tables need only row_of_node */
+	/* later tables need only row_of_node of w->stacks */
 	struct ms_stack_rows *s = &w->stacks;
 	MS_FREE(s->user_of_node, s->signs, s->key_of_node, s->entry_of_site);
 	*s = (struct ms_stack_rows){.row_of_node = s->row_of_node,
@@ -446,7 +446,7 @@ static unsigned not_known(const struct ms_kept_process *p)
 
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	/* in this order: some steps need ids that earlier ones assign */
+	/* the order matters: some steps need ids that earlier ones assign */
 	static int (*const steps[])(struct ms_fill * w) = {
 		ms_fill_stacks,    ms_fill_process_row, fill_threads,   fill_sites,
 		fill_site_threads, ms_fill_before,      fill_moments,   ms_fill_classes,

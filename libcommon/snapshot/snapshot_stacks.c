@@ -39,7 +39,8 @@ struct work {
 	MS_ARRAY(struct ms_location) locations;
 	struct ms_stack_place *places; /* place of each location in `locations` */
 	struct ms_signs *signs;        /* one-time bits of each place, without its callers' */
-	int *handles; /* by module: ms_symbols_module, -1 = not looked up; [0]: no module */
+	int *handles; /* handle of each module by id (ms_symbols_module), -1 = not looked up; [0]:
+			 no module */
 	int64_t module_base;
 };
 
@@ -398,7 +399,7 @@ int ms_fill_stacks(struct ms_fill *fill)
 	judge_places(&w);
 	ms_find_wrappers(t, w.frames, w.places, w.locations.n);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
-	/* last, because it loads modules whose symbols were not needed so far */
+	/* find_entries comes last, because it loads modules whose symbols were not needed so far */
 	if (!w.f->no_site_details)
 		find_entries(&w);
 	MS_FREE(w.used_frames, w.frames, w.handles, w.locations.v, w.places, w.signs);

@@ -22,8 +22,8 @@ struct ms_suppress_line {
 };
 
 struct ms_suppress_detail {
-	const char *pattern; /* of a by_frame suppression: matches whole texts; * matches
-				anything */
+	const char *pattern; /* for a by_frame suppression: pattern that matches whole texts; *
+				matches anything */
 	unsigned kinds;      /* bit set of leak kinds; MS_KINDS = none given */
 	struct ms_suppress_line *lines;
 	size_t line_count;

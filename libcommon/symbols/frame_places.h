@@ -38,7 +38,7 @@ struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame
 /* Holds an address to look up in the files of its module. Borrowed from the recording. */
 struct ms_frame_question {
 	struct ms_symbols_module module;
-	uint64_t address; /* as for ms_symbols_find */
+	uint64_t address; /* address in the form that ms_symbols_find takes */
 };
 /* Fills in the question to ask about a frame. False = nothing to look up. */
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,

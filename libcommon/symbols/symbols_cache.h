@@ -36,7 +36,7 @@ struct ms_cached_file {
 struct ms_cached {
 	const char *name; /* name of the module's file in the cache folder */
 	const char *key;  /* identifies module and options */
-	int state;        /* as from ms_symbols_module_state */
+	int state;        /* state of the module, as ms_symbols_module_state returns it */
 	const char *source;
 	MS_ARRAY(struct ms_cached_chain) chains;
 	size_t sorted; /* number of chains read from the file, sorted by address; chains after them

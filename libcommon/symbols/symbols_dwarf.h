@@ -63,7 +63,7 @@ struct ms_unit_node {
 #define MS_NO_NODE UINT32_MAX
 
 struct ms_source {
-	const char *name; /* with folders, as the compiler wrote it; NULL = none */
+	const char *name; /* path as the compiler wrote it; NULL = none */
 	const char *path; /* normalized, in the symbolizer's arena; NULL = not computed yet */
 };
 
@@ -104,7 +104,7 @@ struct ms_dwarf {
 	struct ms_splits *splits;
 	bool damaged;             /* some debug information could not be read */
 	bool partial;             /* some debug information is in a file that was not found */
-	struct ms_elf *symbols;   /* to complete names that DWARF lacks; may be NULL */
+	struct ms_elf *symbols;   /* symbol table that completes names in DWARF; may be NULL */
 	struct ms_arena *strings; /* arena of the symbolizer */
 	bool demangle;
 	MS_ARRAY(struct ms_unit_ref) units;

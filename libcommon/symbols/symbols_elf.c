@@ -303,7 +303,7 @@ bool ms_elf_has_dwarf(struct ms_elf *e)
 
 struct candidate {
 	struct ms_elf_symbol symbol;
-	unsigned rank; /* of the symbols at an address, the lowest rank is kept */
+	unsigned rank; /* the symbol of lowest rank at an address is kept */
 };
 
 struct candidates {

@@ -44,7 +44,7 @@ static uint32_t file_of(struct table *t, Dwarf_Line *line)
 	size_t file;
 	if (dwarf_line_file(line, &files, &file) != 0)
 		return 0;
-	if (files != t->files) { /* with split DWARF: files of the outer unit */
+	if (files != t->files) { /* files of the outer unit, if DWARF is split */
 		size_t n = 0;
 		t->files = files;
 		while (dwarf_filesrc(files, n, NULL, NULL))
@@ -90,7 +90,7 @@ static void add_row(struct table *t, Dwarf_Line *line)
 		.line = number > 0 ? (uint32_t)number : 0,
 		.file = file_of(t, line),
 		.column = column > 0 && column <= MAX_COLUMN ? (uint32_t)column & MAX_COLUMN : 0};
-	/* of several rows at one address the last one is used */
+	/* the last one of several rows at one address is used */
 	bool again = t->rows.n > t->first && t->rows.v[t->rows.n - 1].offset == row.offset;
 	*(again ? &t->rows.v[t->rows.n - 1] : MS_PUSH(&t->rows)) = row;
 }

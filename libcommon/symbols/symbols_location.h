@@ -10,7 +10,7 @@
  * Strings live as long as the symbolizer. */
 struct ms_location {
 	const char *function; /* demangled, NULL = unknown */
-	const char *file;     /* from the debug information: absolute, or relative to the
+	const char *file;     /* path in the debug information: absolute, or relative to the
 				 compilation folder; NULL = unknown */
 	uint32_t line;        /* 0 = unknown */
 	uint32_t column;
