@@ -16,7 +16,7 @@
 #define MG_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define MG_INLINE static inline __attribute__((always_inline))
 
-/* Reads the counter that stamps are taken from. */
+/* Reads the processor's time counter, which time stamps are taken from. */
 MG_INLINE uint64_t mg_counter(void);
 /* Delays the next read of the counter until all earlier loads are done. */
 MG_INLINE void mg_order_counter(void);
@@ -30,20 +30,20 @@ MG_INLINE long mg_syscall(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t 
 /* Subtracts `by` from a word that only this thread writes, and tells whether it is 0 or less
  * now. A signal handler that does the same in between is counted completely or not at all. */
 MG_INLINE bool mg_count_down(int64_t *left, uint64_t by);
-/* Replaces two words at a multiple of 16 atomically by `new` if they equal `old`; false = they
- * do not. */
+/* Atomically replaces the two words at `at` (16-byte aligned) by `new` if they equal `old`.
+ * Returns false if they do not. */
 MG_INLINE bool mg_swap_pair(void *at, const uint64_t old[2], const uint64_t new[2]);
 /* Returns `b` if `bit` is set in `flags`, else `a`; without a branch. */
 MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bit);
 
-/* Returns the index, below MG_KEPT, of the callee-saved register with this DWARF number; -1 =
- * another register, or bp. */
+/* Returns the index, below MG_KEPT, of the callee-saved register with DWARF number `dwarf`; -1 =
+ * bp, or not such a register. */
 MG_INLINE int mg_kept_of(uint64_t dwarf);
 
 struct mg_unwind_info;
 
-/* Tells whether the code at `ip` is the return from a signal handler, of a C library without CFI
- * for it. A module may have holes between its segments, and `ip` may be any word of a stack. */
+/* Tells whether `ip` is in a signal return trampoline of a C library that has no CFI for it. The
+ * module may have holes between its segments, and `ip` may be any word of a stack. */
 bool mg_is_sigreturn(const struct mg_unwind_info *info, uint64_t ip);
 /* Tells whether a call instruction ends at `ip`; true also if the bytes there are outside [low,
  * high). */
@@ -51,14 +51,13 @@ bool mg_is_called(uint64_t ip, uint64_t low, uint64_t high);
 /* Tells whether a direct call of `entry` ends at `ip`. The bytes in front of `ip` have to be
  * readable. */
 bool mg_is_call_of(uint64_t ip, uint64_t entry);
-/* Returns the rule of a call's return address in listed code without unwinding information, if
- * the code there goes straight to a return, else MG_RULE_CODE_END. MG_RULE_NO_CODE: no call ends
- * at `ip`. */
+/* Returns the unwinding rule for return address `ip` in a listed mapping without unwinding
+ * information, if the code there goes straight to a return, else MG_RULE_CODE_END.
+ * MG_RULE_NO_CODE: no call ends at `ip`. */
 uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r);
-/* Returns the rule of an instruction without unwinding information in a module, from the code
- * that is executed after it or before it: MG_RULE_FLOW_SP, MG_RULE_FLOW_BP or MG_RULE_NONE.
- * `exact`: the instruction was interrupted; otherwise it follows a call. Reads only the module's
- * code. */
+/* Derives the unwinding rule of an instruction without unwinding information from the module's
+ * code before or after it: MG_RULE_FLOW_SP, MG_RULE_FLOW_BP or MG_RULE_NONE. `exact`: the
+ * instruction was interrupted; otherwise it follows a call. Reads only the module's code. */
 uint64_t mg_flow_rule(const struct mg_unwind_info *info, uint64_t at, bool exact);
 
 /* Saves and restores the vector registers, in which the caller of a hooked function may keep

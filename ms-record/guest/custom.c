@@ -63,8 +63,8 @@ static uint64_t key_of(const struct mg_custom *c, uint64_t block)
 	return block | (c->heap ? MG_SAMPLE_USER : 0);
 }
 
-/* C2. The memory of that frame may be the program's by now, so its words are compared and not
- * relied on. */
+/* Tells whether the call at `frame` was made inside the hooked function that this thread runs
+ * (C2). Only compares words of t->custom, because that memory may belong to the program by now. */
 bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame)
 {
 	const uint64_t *outer = t->custom;
@@ -86,8 +86,8 @@ bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
 		return true;
 	t->custom_inner = (uint64_t)block;
 	t->custom_inner_bytes = size;
-	/* Without a heap, the function is another name of malloc, and the block will be recorded
-	 * as its own. */
+	/* If the hooked function has no heap of its own, it is another name of malloc: the block
+	 * is recorded when the function returns. */
 	if (!mg_waiting() && c->heap)
 		mg_put(t,
 		       (struct mg_record){.kind = MG_HEAP_BACKING,
@@ -107,9 +107,9 @@ bool mg_custom_hides(const uint64_t *frame)
 	return own && mg_custom_within(own, frame);
 }
 
-/* Tells whether a hooked function frees the old block of its own reallocation. An old block of
- * malloc's heap has been recorded already; another one may be backing that is the block itself,
- * which is freed here. */
+/* Tells whether a hooked realloc function is freeing its own old block. An old block of malloc's
+ * heap has been recorded already; that of a custom heap may be a block of malloc itself, whose
+ * free is recorded here. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block)
 {
 	const struct mg_writer *own = mg_custom_writer();
@@ -126,7 +126,8 @@ bool mg_custom_freeing(const uint64_t *frame, const void *block)
 
 /* ---- at the entry ---------------------------------------------------------------------------- */
 
-/* Records the block's free. `inner`: the writer whose hooked function called this one, or NULL. */
+/* Records the free of the function's argument. `inner`: the thread's writer if another hooked
+ * function made the call, else NULL. */
 static void release(const uint64_t *frame, const struct mg_hook *h, const struct mg_writer *inner)
 {
 	const void *block = (const void *)argument(frame, h->custom.block);
@@ -149,9 +150,10 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 	t->custom_old = c->block && !t->custom_out ? argument(frame, c->block) : 0;
 	t->custom_inner = t->custom_inner_bytes = 0;
 	t->custom_pool = c->pool ? argument(frame, c->pool) : 0;
-	/* A thread that gets the old block's address meanwhile has to come later than this
-	 * stamp. A record written inside, for example by a signal handler, gives up the stamp
-	 * (mg_put); then ms-record takes the release for as early as it can still be. */
+	/* If another thread gets the old block's address meanwhile, its record must have a later
+	 * stamp than this one. A record written inside the function, for example by a signal
+	 * handler, gives up the stamp (mg_put); ms-record then assumes the earliest possible
+	 * time for the old block's free. */
 	bool plain = t->custom_old && c->what == MG_CUSTOM_REALLOC && !c->heap && !t->custom_pool;
 	t->custom_before = plain ? mg_hold(t) : t->custom_old ? mg_stamp(t) : 0;
 	t->custom_known = MG_SAMPLED_YES;
@@ -173,7 +175,8 @@ static bool passes(const uint64_t *frame, const struct mg_hook *h)
 			      (c->what != MG_CUSTOM_REALLOC || argument(frame, c->block)));
 }
 
-/* Returns 1 if the function is to be called with a frame of ours. */
+/* Returns 1 if the hook also has to run when the function returns; 0 = the entry jumps to the
+ * function. */
 int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 {
 	if (h->kind == MG_HOOK_LINKER)
@@ -201,7 +204,7 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 
 /* ---- when it returns ------------------------------------------------------------------------- */
 
-/* C4: tells whether the block with that key is sampled, and notes it if so. */
+/* Decides whether the block with this key is sampled (C4); if so, adds it to the sampled blocks. */
 static bool take_sample(uint64_t key, uint64_t size, bool pooled)
 {
 	struct mg_writer *own = mg_custom_writer();
@@ -217,8 +220,8 @@ static bool take_sample(uint64_t key, uint64_t size, bool pooled)
 	return true;
 }
 
-/* Tells whether the block that a function returned is sampled. Also records the free of its old
- * block, unless the new block's record includes it. */
+/* Tells whether the block that a hooked function returned is sampled. Also records that the old
+ * block of a realloc was freed, unless the new block's record will include that. */
 static bool is_sampled(struct mg_writer *t, uint64_t block)
 {
 	const struct mg_custom *c = &t->custom_hook->custom;
@@ -259,7 +262,8 @@ static struct mg_record record_of(const struct mg_writer *t, const void *block)
 				  .d = t->custom_pool};
 }
 
-/* Records the block that a call allocated from a heap of its own; NULL = the call failed. */
+/* Records a block that a hooked function allocated from its custom heap; NULL = the allocation
+ * failed. */
 static void heap_block(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);
@@ -273,7 +277,7 @@ static void heap_block(const uint64_t *frame, const void *block)
 		mg_record(t, frame, record_of(t, block));
 }
 
-/* Keeps the old block of a failed reallocation noted as sampled. */
+/* Keeps the old block of a failed reallocation among the sampled blocks. */
 static void keep_old(const struct mg_writer *t)
 {
 	const struct mg_custom *c = &t->custom_hook->custom;
@@ -282,7 +286,7 @@ static void keep_old(const struct mg_writer *t)
 		mg_sample_keep(key_of(c, t->custom_old));
 }
 
-/* Gives up the stamp that begin() took. */
+/* Releases the stamp that begin() reserved for the record of this call. */
 static void let_go(struct mg_writer *t)
 {
 	if (!t->holding)
@@ -303,8 +307,8 @@ static void failed(const uint64_t *frame, struct mg_writer *t, const struct mg_h
 	}
 }
 
-/* C5: tells whether the block is, or lies in, the last one that malloc returned inside the
- * function. */
+/* Tells whether the block is, or lies in, the last one that malloc returned inside the hooked
+ * function (C5). */
 static bool is_inner(const struct mg_writer *t, const void *block)
 {
 	return t->custom_inner && (uint64_t)block - t->custom_inner <= t->custom_inner_bytes;
@@ -318,9 +322,10 @@ static void decide(const struct mg_hook *h, bool wraps)
 				    __ATOMIC_RELAXED);
 }
 
-/* Records a reallocation in malloc's heap as one record, which includes the time from which the
- * old block may have been free: another thread may have got its address since. False: the caller
- * has to record a free and an allocation, each sampled or counted by itself. */
+/* Records a reallocation in malloc's heap as one record, which includes the earliest time at
+ * which the old block may have been freed, because another thread may have got its address
+ * since. Returns false if the caller has to record the free and the allocation separately,
+ * because each is sampled or counted by itself. */
 static bool plain_realloc(const uint64_t *frame, const void *block, const struct mg_writer *own)
 {
 	const struct mg_record r = {.kind = MG_REALLOC,
@@ -338,8 +343,8 @@ static bool plain_realloc(const uint64_t *frame, const void *block, const struct
 	return true;
 }
 
-/* Records a block of malloc's heap that another function of the same allocator returned. A block
- * that malloc returned inside for another purpose is recorded too. */
+/* Records a block of malloc's heap that a hooked function other than malloc returned. Also
+ * records a block that malloc returned inside that function for another purpose. */
 static void plain_block(const uint64_t *frame, const void *block, struct mg_writer *t,
 			const struct mg_hook *h)
 {
@@ -391,7 +396,8 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 	}
 }
 
-/* Called when an exception, or the thread's end, leaves the function. */
+/* Serves as personality routine: runs when an exception, or the end of the thread, unwinds the
+ * hooked function's frame. */
 int mg_custom_personality(int version, int actions, uint64_t class, void *exception, void *context)
 {
 	enum { CLEANUP_PHASE = 2, FORCE_UNWIND = 8, CONTINUE_UNWIND = 8 };

@@ -32,8 +32,7 @@ struct fde {
 	bool signal;
 };
 
-/* Returns a cursor over [at, end) in the segment of `c`; it is bad if the range is not inside
- * the segment. */
+/* Returns a cursor over [at, end); sets its `bad` if the range is not inside the segment of `c`. */
 static struct cursor part(const struct cursor *c, uint64_t at, uint64_t end)
 {
 	bool ok = at >= c->low && end <= c->high && at <= end;
@@ -142,13 +141,15 @@ static void expression_column(struct state *s, uint64_t reg, struct cursor *c, b
 	}
 }
 
-/* Returns a factored offset; one that overflows is invalid anyway, and wraps. */
+/* Multiplies a factored offset by its alignment factor. A product that overflows wraps; it is
+ * invalid anyway. */
 static int64_t scaled(uint64_t n, int64_t align)
 {
 	return (int64_t)(n * (uint64_t)align);
 }
 
-/* Runs an instruction that changes a register's column or the CFA; false = another instruction. */
+/* Executes a CFA instruction that changes a register's column or the CFA; returns false for any
+ * other. */
 static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 			       const struct state *initial, int64_t data_align)
 {
@@ -200,7 +201,7 @@ static bool column_instruction(struct state *s, unsigned op, struct cursor *c,
 	return false;
 }
 
-/* Runs a rarer instruction. False = an unsupported one. */
+/* Executes one of the less frequent CFA instructions. Returns false if it is not supported. */
 static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struct fde *f,
 		     uint64_t *loc, const struct state *initial)
 {
@@ -217,8 +218,9 @@ static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struc
 	return true;
 }
 
-/* Runs instructions up to the row of `pc`. False = an unsupported instruction. Optimized for
- * functions with hundreds of instructions before `pc`, nearly all of one or two bytes. */
+/* Executes CFA instructions up to the table row for `pc`. Returns false if one is not supported.
+ * Optimized for functions with hundreds of instructions before `pc`, nearly all of one or two
+ * bytes. */
 static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state *s,
 		const struct state *initial)
 {
@@ -230,7 +232,7 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 		return false;
 	while (p < end && loc <= pc) {
 		unsigned op = *p++, low = op & 63;
-		bool small = p < end && *p < 128; /* an operand that follows has one byte */
+		bool small = p < end && *p < 128; /* a LEB128 operand that follows has one byte */
 		if (op >> 6 == 1) {
 			loc += low * f->code_align;
 		} else if (op >> 6 == 2 && small) {
@@ -292,7 +294,7 @@ static uint64_t find_fde(struct cursor *c, uint64_t hdr, uint64_t pc)
 	return search((const void *)c->at, count, hdr, pc);
 }
 
-/* Returns a cursor over the content, behind the length, of the length-prefixed entry at `at`. */
+/* Returns a cursor over the entry at `at`, without its length prefix. */
 static struct cursor entry(const struct cursor *segment, uint64_t at)
 {
 	struct cursor c = part(segment, at, segment->high);
@@ -413,7 +415,7 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
 }
 
-/* Returns the rule, and fills *s with its whole row, if there is one. */
+/* Returns the unwinding rule at `ip`; if it has CFI, fills *s with the complete table row. */
 static uint64_t find_row(const struct mg_unwind_info *info, uint64_t ip, struct state *s)
 {
 	bool exact = ip & MG_EXACT_IP;

@@ -24,16 +24,17 @@
 
 #define CLAIM_PASSES 32u
 #define NAP_NS 2000000
-/* seconds without a heartbeat after which nothing makes slots ready */
+/* seconds without a heartbeat after which ms-record is taken to be gone, and no slot is waited
+ * for */
 #define GONE_S 2u
 #define OLD_WRITER UINT64_MAX /* `busy` of a writer of an earlier generation */
 #ifndef MG_IMAGE
-#define SLOT_TRIES 50 /* waits of NAP_NS each for a slot */
+#define SLOT_TRIES 50 /* number of waits, of NAP_NS each, for a free slot */
 #define MG_SHUT mg_shut
 #else
 #define SLOT_TRIES 1 /* children of an attached process do not wait for ms-record */
 #endif
-#define ADOPTION_TRIES 50 /* waits of NAP_NS each for the thread that takes a slot */
+#define ADOPTION_TRIES 50 /* number of waits, of NAP_NS each, for a thread taking a slot */
 
 /* ---- F1 -------------------------------------------------------------------------------------- */
 
@@ -54,7 +55,7 @@ static void cut_off(struct mg_writer *t)
 static bool inside(const uint64_t *frame)
 {
 	struct mg_writer *t = mg_own_writer();
-	if (*MG_SELF & 1 && *MG_SELF < 2 * CLAIM_PASSES) { /* it may have been taking a ring */
+	if (*MG_SELF & 1 && *MG_SELF < 2 * CLAIM_PASSES) { /* the thread may be taking a ring */
 		*MG_SELF += 2;
 		return true;
 	}
@@ -88,8 +89,8 @@ static void want_slots(void)
 static struct mg_fork_slot *wait_for_slot(void)
 {
 	struct mg_fork_slot *d = take_slot();
-	/* The parent process or the image may have ended; then ms-record reads neither session
-	 * any more. */
+	/* If both the parent process and the process that owns the pool have ended or called
+	 * exec, ms-record reads neither session any more. */
 	bool gone =
 		mg_heartbeat_timeout(mg.head, GONE_S) && mg_heartbeat_timeout(mg.session, GONE_S);
 	for (int i = 0; !d && mg.slot_count && !gone && i < SLOT_TRIES; i++) {
@@ -103,8 +104,8 @@ static struct mg_fork_slot *wait_for_slot(void)
 	return d ? d : take_slot();
 }
 
-/* Returns this thread's tid. The C library stores it, and corrects it only in a child that it
- * made itself. */
+/* Returns this thread's tid. In a forked child, the tid that the C library stores is correct
+ * only if the C library itself forked. */
 static uint32_t own_tid(void)
 {
 	const struct mg_writer *t = mg_own_writer();
@@ -121,10 +122,10 @@ static uint32_t own_tid(void)
 	return real;
 }
 
-/* Returns the process's pid, which is the tid of the thread that forked; *forked: that is this
- * thread. If getpid may not be called, returns this thread's tid, from which ms-record finds the
- * process, and has a writer of its own tell whether it forked. A thread of an attached process may
- * have found the writer of one that ended, whose control block it uses. */
+/* Returns the process's pid, which equals the tid of the thread that forked; *forked: that is
+ * this thread. If getpid may not be called, returns this thread's tid, from which ms-record
+ * finds the process, and *forked tells whether the thread has a writer. In an attached process,
+ * this may be the writer of an ended thread whose control block is reused. */
 static uint32_t own_pid(bool *forked)
 {
 	uint32_t tid = own_tid();
@@ -136,11 +137,11 @@ static uint32_t own_pid(bool *forked)
 	return pid;
 }
 
-/* Begins a generation of writers: determines which writers it may use. */
+/* Begins a new generation of writers: determines which writers a forked child may use. */
 static void begin_generation(uint32_t rings, bool forked)
 {
 	uint32_t used = mg.writers_used, base = 0;
-	if (!forked) { /* another thread may have forked, and may still have its writer */
+	if (!forked) { /* another thread may have forked, and may still use its writer */
 		base = used;
 		for (uint32_t i = 0; i < used; i++) {
 			struct mg_writer *t = mg_grown(mg.writers, i, mg.writer_bytes);
@@ -157,8 +158,8 @@ static void begin_generation(uint32_t rings, bool forked)
 		mg.deep_taken[i] = 0;
 }
 
-/* Tells whether, on standby, this child was forked before its parent's thread began this
- * recording. Then it inherited no recorded blocks. */
+/* Tells whether this child was forked before the parent's thread took part in the recording (on
+ * standby), so that the child inherited no recorded blocks. */
 static bool forked_asleep(void)
 {
 	const struct mg_writer *t = mg_own_writer();
@@ -180,7 +181,8 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	s->blind = mg.blind;
 	s->ticks = __atomic_load_n(&mg.session->ticks, __ATOMIC_RELAXED);
 	s->heartbeat = __atomic_load_n(&mg.head->heartbeat, __ATOMIC_RELAXED);
-	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused now */
+	/* recording may be paused by now */
+	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED);
 	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
 	s->roots = mg.session->roots; /* the child has a copy of the parent's roots */
 	mg_user_begin(s);
@@ -198,8 +200,8 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Counts the events of threads that did not wait long enough for the adopting thread, and that
- * begin() has not counted. */
+/* Counts as lost the events of threads that waited in vain for this process to get a slot,
+ * unless begin() has counted them. */
 static void count_missed(void)
 {
 	uint64_t missed = __atomic_exchange_n(&mg.missed, 0, __ATOMIC_SEQ_CST);
@@ -224,8 +226,8 @@ static bool adopt(struct mg_gate *g)
 	return true;
 }
 
-/* Waits until another thread has adopted this process; a signal handler that interrupts that
- * thread does not wait. */
+/* Waits until another thread has taken a slot for this process. Does not wait in a signal
+ * handler that interrupted that thread. */
 static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 {
 	for (int i = 0;; i++) {

@@ -34,7 +34,7 @@ uint64_t mg_grow_budget(void)
 	return limit[0] == UINT64_MAX ? UINT64_MAX : limit[0] / 16;
 }
 
-/* Notes in the session that the range holds nothing of the program's. */
+/* Notes in the session that this memory is the guest's and holds no data of the program. */
 static void own(unsigned char *start, size_t bytes)
 {
 	uint32_t i = __atomic_fetch_add(&mg.session->own_count, 1, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ void mg_note_ours(const void *start, uint64_t bytes)
 	mg.held[i][1] = (uint64_t)start + bytes;
 }
 
-/* Unmaps a chunk that another thread has mapped first. */
+/* Unmaps a chunk that is superfluous, because another thread has mapped the same one first. */
 static void give_back(const unsigned char *start, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < MG_HELD_MAX; i++)
@@ -114,8 +114,8 @@ static long map_private(uint64_t bytes)
 	return r < 0 ? map_new(bytes) : r;
 }
 
-/* Maps private memory, or, if `shared` is given, the part of its file that begins `skip` bytes
- * behind it. */
+/* Maps `bytes` bytes: of private memory, or, if `shared` is given, of the file mapped there,
+ * from `skip` bytes after `shared` on. */
 static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
 	long r;

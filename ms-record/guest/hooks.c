@@ -51,7 +51,7 @@ static void begin_at(const char *name)
 
 /* ---- the gate is shut, or sampling ----------------------------------------------------------- */
 
-/* Tells whether an allocation is to be skipped. One that is only counted is skipped too. */
+/* Returns true if an allocation must not be recorded. Counts it if recording is paused. */
 static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
 						 uint64_t size)
 {
@@ -67,8 +67,8 @@ static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *fr
 	return true;
 }
 
-/* Tells whether a free is to be skipped; if not, sets *flags to its record's flags while
- * sampling. */
+/* Returns true if a free must not be recorded. Otherwise, while sampling, sets *flags for its
+ * record. */
 static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
 						uint32_t *flags)
 {
@@ -83,8 +83,8 @@ static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *fra
 	return known == MG_SAMPLED_NO;
 }
 
-/* Tells whether, while sampling, a realloc's record need not include the old block. If it is
- * unsure that the old block was sampled, records its free separately. */
+/* Tells whether, while sampling, the record of a realloc need not include the old block. If it
+ * is uncertain whether the old block was sampled, records its free separately. */
 static __attribute__((noinline)) bool skip_release(uint32_t on, const uint64_t *frame,
 						   const void *old)
 {
@@ -112,8 +112,8 @@ static __attribute__((noinline)) void end_unknown(const uint64_t *frame, const v
 		mg_on_failed(frame, size);
 }
 
-/* Returns the record of a realloc of a sampled block: only a free if the new block is not
- * sampled. If the realloc failed, keeps the old block noted as sampled. */
+/* Returns the record of a realloc of a sampled block; only that of a free if the new block is
+ * not sampled. Keeps the old block among the sampled blocks if the realloc failed. */
 static __attribute__((noinline)) struct mg_record
 end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release, const void *old)
 {
@@ -124,7 +124,7 @@ end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release,
 
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
-/* Writes a record with the block's usable size behind its other words; `words` includes it. */
+/* Writes a record that also has the block's usable size, which r.words already counts. */
 static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_record r,
 						 struct mg_stack s, uint64_t stamp)
 {
@@ -138,10 +138,11 @@ static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_
 enum mode {
 	PLAIN,   /* everything is recorded */
 	PYTHON,  /* everything is recorded, with an interpreter's frames */
-	FOREIGN, /* the block is not of malloc's allocator, which cannot report its usable size */
+	FOREIGN, /* another allocator's block: malloc's cannot report its usable size */
 };
 
-/* Records an allocation with a full record; the writer has been entered. */
+/* Records an allocation with a full record by a writer that has been entered, and leaves the
+ * writer. */
 static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, const uint64_t *frame,
 							const void *block, uint64_t size,
 							bool foreign)
@@ -216,7 +217,8 @@ static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, con
 	on_alloc(PYTHON, frame, block, size);
 }
 
-/* Records an allocation whose whole stack ms-record does not have yet, or cannot have. */
+/* Records a sampled allocation whose complete stack was not sent to ms-record before, or cannot
+ * be sent. */
 static __attribute__((noinline)) void record_whole(struct mg_writer *t, struct mg_whole *m,
 						   const uint64_t *frame, const void *block,
 						   uint64_t size)
@@ -224,7 +226,7 @@ static __attribute__((noinline)) void record_whole(struct mg_writer *t, struct m
 	struct mg_record r = {
 		.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
 	uint64_t stamp = mg_now(t);
-	mg_forget(t); /* all frames are sent */
+	mg_forget(t); /* makes the record carry all frames */
 	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
 	bool stands = s.flags & MG_F_STACK && mg_whole_holds(t, m, frame);
 	if (stands) {
@@ -272,7 +274,8 @@ static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const 
 	mg_leave(t);
 }
 
-/* Consists of tail calls only, so that an allocation that is not recorded saves no register. */
+/* Makes only tail calls, so that no register has to be saved for an allocation that is not
+ * recorded. */
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
 	uint32_t on = mg_gate_now();

@@ -35,7 +35,8 @@
 #define ENTRY __attribute__((visibility("hidden"), used))
 /* seconds without a heartbeat after which ms-record is considered gone */
 #define STILL_SECONDS 5u
-#define STILL_EVENTS (1u << 26) /* events without a heartbeat for the same, if stamps are counts */
+/* events without a heartbeat after which ms-record is considered gone, if stamps are counts */
+#define STILL_EVENTS (1u << 26)
 
 _Static_assert(sizeof(struct mg_image_gate) == sizeof(struct mg_gate), "the gate's layout");
 _Static_assert(sizeof(struct mg_place) <= MG_PLACE_BYTES, "room for places");
@@ -90,7 +91,7 @@ static uint32_t own_tid(void)
 	return *(const volatile uint32_t *)(mg_thread_pointer() + mg_manifest.tid_offset);
 }
 
-/* A new thread where another one was. */
+/* Prepares the place of an ended thread for a new thread with the same thread pointer. */
 static __attribute__((noinline)) void reset_thread_slot(struct mg_place *p, uint32_t tid)
 {
 	p->self = 0;
@@ -131,7 +132,8 @@ static __attribute__((noinline)) void look_at_recorder(struct mg_place *p, uint6
 	__atomic_store_n(&mg.gate->on, MG_GATE_SHUT, __ATOMIC_RELEASE);
 }
 
-/* This thread's place, if the session is on and this is a call of the program's; else NULL. */
+/* Returns this thread's place; NULL = nothing is recorded, or the call was made inside another
+ * hooked function. */
 MG_INLINE struct mg_place *place_for(const uint64_t *frame)
 {
 	if (MG_UNLIKELY(!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE)) && !mg_is_open(frame))
@@ -190,7 +192,8 @@ static uint64_t succeed(void)
 	return 0;
 }
 
-/* Tells whether madvise has nothing to do, or mlockall has been done here. See apart.c. */
+/* Tells whether the call is finished: madvise was given only memory of the guest, or mlockall
+ * has been executed here. See apart.c. */
 static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 {
 	uint64_t start = frame[ARG_0], end = start + frame[ARG_1];
@@ -200,8 +203,8 @@ static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 	return mg_may_call() && !mg_lock_all((uint32_t)frame[ARG_0]);
 }
 
-/* Reports the exit status, except in a child of vfork: it shares its parent's session, and its
- * tid differs from the parent's stored there. */
+/* Stores the exit status in the session; not in a child of vfork, which shares its parent's
+ * session, and whose tid differs from the one that the C library stores. */
 static void before_exit(int status)
 {
 	if (__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && mg_may_call() &&
@@ -209,8 +212,8 @@ static void before_exit(int status)
 		__atomic_store_n(&mg.session->end_status, mg_end_status(status), __ATOMIC_RELEASE);
 }
 
-/* Reports a program that is about to begin, perhaps in a child of vfork, and so writes to the
- * stack only. */
+/* Reports the program that is about to be executed. Writes to the stack only, because the caller
+ * may be a child of vfork. */
 static void before_exec(const uint64_t *frame, const struct mg_hook *h)
 {
 	char room[MG_NAME_BYTES];
@@ -228,8 +231,8 @@ static void before_exec(const uint64_t *frame, const struct mg_hook *h)
 		mg_tell_exec(mg_manifest.socket, path, MG_EXEC_SELF);
 }
 
-/* Handles hooks that are neither an allocator's nor the dynamic linker's. fork's own handlers
- * (pthread_atfork) count as the program's code. */
+/* Runs before hooked functions that belong neither to an allocator nor to the dynamic linker.
+ * Handlers that fork() calls (pthread_atfork) count as the program's code. */
 static __attribute__((noinline)) void before_other(uint64_t *frame, const struct mg_hook *h)
 {
 	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
@@ -300,7 +303,7 @@ void mg_image_after(const uint64_t *frame, const struct mg_hook *h)
 		mg_on_failed(frame, size);
 }
 
-/* Tells whether the allocator itself makes the call. */
+/* Tells whether the allocator itself called the hooked function. */
 static bool is_inner(const struct mg_hook *h, uint64_t ip)
 {
 	return MG_UNLIKELY(ip - h->inner_low < h->inner_high - h->inner_low) &&
@@ -319,15 +322,16 @@ bool mg_custom_is_open(const uint64_t *frame)
 	return place_for(frame) != NULL;
 }
 
-/* Returns NULL after a detach, when there are no places any more. */
+/* Returns this thread's writer; NULL after a detach, because the table of threads (places) is
+ * gone. */
 struct mg_writer *mg_custom_writer(void)
 {
 	const struct mg_place *p = mg_places ? mg_place_here() : NULL;
 	return p && !(p->self & 1) ? (struct mg_writer *)p->self : NULL;
 }
 
-/* A6: handles a change of the list of modules. The dynamic linker's lock is held, so this runs
- * in one thread at a time. */
+/* Handles a change of the dynamic linker's list of modules (A6). The linker holds its lock, so
+ * this runs in one thread at a time. */
 void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };
@@ -359,7 +363,7 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 
 void mg_custom_linker(const uint64_t *frame)
 {
-	(void)frame; /* the linker's hook has an entry of its own here */
+	(void)frame; /* the image hooks the linker by mg_image_linker() */
 }
 
 /* ---- the start of a session ------------------------------------------------------------------ */
@@ -373,8 +377,8 @@ static struct {
 	uint32_t count, epoch, removals;
 } known;
 
-/* Fills a forked child's table of modules; entries keep their numbers. Without any entry, the
- * table is void until ms-record has filled it. */
+/* Fills the table of modules of a forked child; modules keep their indices. If the table stays
+ * empty, marks it invalid until ms-record has filled it. */
 static void modules_forked(void)
 {
 	struct mg_session *s = mg.session;
@@ -424,7 +428,7 @@ static void *cut(uint64_t *at, uint64_t bytes)
 	return (void *)start;
 }
 
-/* Places the writers, one for each ring as far as they fit; if memory is short, with room for
+/* Allocates one writer per ring, as far as memory allows; if memory is short, with room for
  * fewer frames each. */
 static bool lay_writers(uint64_t *at, uint64_t room, uint32_t rings)
 {
@@ -511,7 +515,7 @@ static bool start(void)
 	/* An earlier session, or the parent process, may have left other values here. */
 	mg.writer_base = mg.writers_used = 0;
 	mg.fork_stamp = mg.missed = 0;
-	/* None of the modules present at first has been removed. */
+	/* At epoch 0, none of the modules present at the attachment has been removed. */
 	known.table = mg.modules;
 	known.count = s->epoch || s->modules_closing ? 0 : s->modules_first;
 	known.epoch = 0;
@@ -522,10 +526,9 @@ static bool start(void)
 	return laid_out;
 }
 
-/* Waits while another thread begins the session, which takes microseconds. A thread that cannot
- * wait for that (the other thread does not run, or is this thread, interrupted by a signal
- * handler) passes as if it came before the session: a block that it allocates counts as
- * preexisting. */
+/* Waits while another thread begins the session, which takes microseconds. Gives up if the other
+ * thread does not run, or is this thread, interrupted by a signal handler: a block allocated now
+ * then counts as preexisting. */
 static bool begun_meanwhile(const struct mg_gate *g)
 {
 	enum { TURNS = 10000 };
@@ -539,7 +542,8 @@ static bool begun_meanwhile(const struct mg_gate *g)
 	return false;
 }
 
-/* A4: starts the session in a child whose parent had no event yet, so that nothing is laid out. */
+/* Starts the session in a forked child whose parent had no event yet, so that the guest's memory
+ * is not divided up yet (A4). */
 static bool start_forked(struct mg_gate *g)
 {
 	uint64_t nobody = 0;
@@ -547,7 +551,7 @@ static bool start_forked(struct mg_gate *g)
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
 	bool good = start();
-	process = 0; /* the number just read may be this process's own */
+	process = 0; /* start() may have stored this process's own tid */
 	g->counted = !good;
 	__atomic_store_n(&g->adopting, 0, __ATOMIC_RELEASE);
 	return good;
@@ -569,8 +573,8 @@ static bool begin_forked(const uint64_t *frame, struct mg_gate *g)
 	return false;
 }
 
-/* Handles a call at a shut gate that was not shut on purpose: the session's first event, or a
- * forked child's. */
+/* Handles a call while the gate is shut although recording is on: the first event of the session
+ * or of a forked child. */
 bool mg_shut(const uint64_t *frame)
 {
 	struct mg_gate *g = mg.gate;

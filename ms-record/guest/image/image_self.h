@@ -8,11 +8,12 @@
 
 #include "ms-record/guest/cpu.h"
 
-/* Name of fork.c's mg_shut in the image, for a forked child; the image first checks whether
- * there is a session to begin. */
+/* Renames fork.c's mg_shut in the guest image, where it handles only forked children; image.c's
+ * mg_shut first checks whether a session has to begin. */
 #define MG_SHUT mg_shut_forked
 
-/* Describes a thread's place. `tid` tells whose it is, because control blocks are reused. */
+/* Describes what the guest keeps of one thread, found by its thread pointer. `tid` identifies
+ * the thread, because thread pointers are reused. */
 struct mg_place {
 	uint64_t tp;            /* 0 = unused */
 	uintptr_t self;         /* the writer: see MG_SELF */
@@ -24,8 +25,8 @@ struct mg_place {
 };
 
 extern struct mg_place *mg_places __attribute__((visibility("hidden")));
-/* Returns the place of a thread if it is not the first one probed; takes one if the thread has
- * none. NULL = no place is free. */
+/* Returns the place of the thread with thread pointer `tp` if it is not at index `first`; takes
+ * a free one if the thread has none. NULL = no place is free. */
 struct mg_place *mg_place_far(uint64_t tp, uint32_t first) __attribute__((visibility("hidden")));
 
 MG_INLINE struct mg_place *mg_place_here(void)
@@ -36,5 +37,6 @@ MG_INLINE struct mg_place *mg_place_here(void)
 	return MG_LIKELY(p->tp == tp) ? p : mg_place_far(tp, first);
 }
 
-/* The core uses it only after image.c has found the thread's place. */
+/* Names the word that leads to this thread's writer. The core reads it only after image.c has
+ * found the thread's place. */
 #define MG_SELF (&mg_place_here()->self)
