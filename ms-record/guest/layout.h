@@ -80,14 +80,14 @@
 /* Identifies the layout and its version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
 #define MG_LAYOUT_VERSION 12u
-/* most entries of mg_session.own: chunks of writers, rooms for deep stacks, and a few more */
+/* maximum entries of mg_session.own: chunks of writers, buffers for deep stacks, a few others */
 #define MG_OWN_MAX 58u
 #define MG_ARENAS 64u
-#define MG_NEAR_BYTES 8192u /* size of a page for slots near a module, and its alignment */
+#define MG_NEAR_BYTES 8192u /* size and alignment of a code page for hooks near a module */
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
-#define MG_SOCKET_BYTES 80u /* of the socket's name */
+#define MG_SOCKET_BYTES 80u /* size of a buffer for the socket's name */
 
 /* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_handshake, ms-record answers
  * mg_handshake_reply, with the session memory's descriptor (and no other) as SCM_RIGHTS when
@@ -97,13 +97,13 @@ struct mg_handshake {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint32_t exec;  /* enum mg_exec, */
+	uint32_t exec;  /* enum mg_exec */
 	uint32_t tid;   /* the thread that is about to exec */
-	char exe[1024]; /* program_invocation_name, cut; or the path of what it is about to exec */
+	char exe[1024]; /* program_invocation_name, truncated; in an exec report, the new path */
 };
-/* Tells which program the sender is about to exec. Not NONE: no handshake, but a report of a
- * program that will not load the guest (exec.c). The answer is "not wanted", and comes when
- * ms-record is ready for that program. */
+/* Tells which process is about to exec. NONE: the message is a handshake. Otherwise it only
+ * reports a program that will not load the guest (exec.c); ms-record answers "not wanted" when
+ * it is ready for that program. */
 enum mg_exec { MG_EXEC_NONE = 0, MG_EXEC_SELF = 1, MG_EXEC_CHILD = 2 };
 struct mg_handshake_reply {
 	uint64_t magic;
@@ -123,13 +123,13 @@ struct mg_arenas {
 /* Describes a memory range that the program declared as a root: see roots.c. */
 #define MG_ROOTS 4096u
 struct mg_root {
-	/* complement of the address, so that the scan sees no pointer here; 0 = free entry,
-	 * MG_ROOT_BUSY */
+	/* bitwise complement of the address, which a leak scan does not take for a pointer; 0 =
+	 * free entry; MG_ROOT_BUSY = entry being changed */
 	uint64_t start;
 	uint64_t bytes; /* 0 = no longer a root */
 };
 struct mg_roots {
-	uint32_t used;    /* entries used so far, those free again included */
+	uint32_t used;    /* entries used so far, including those that are free again */
 	uint32_t refused; /* ranges for which no entry was free */
 	struct mg_root v[MG_ROOTS];
 };
@@ -141,51 +141,53 @@ enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
  * guest changes WAITING to ON, and both sides change ON and PAUSED by mg_settle. OFF is final
  * except on standby. */
 enum mg_state {
-	MG_OFF = 0, /* hooks only pass through; on standby, until an ms-record begins a recording */
+	MG_OFF = 0, /* hooks only call the real functions; on standby, until a recording begins */
 	MG_ON = 1,
-	MG_PAUSED = 2,  /* allocations are counted only; frees are recorded, without stacks, so that
-			   live figures of what was recorded stay right */
-	MG_WAITING = 3, /* --start-after: allocations are counted only, frees pass through */
+	/* allocations are only counted; frees are recorded, without stacks, to keep the set of
+	 * live blocks correct */
+	MG_PAUSED = 2,
+	MG_WAITING = 3, /* --start-after: allocations are only counted, frees are ignored */
 };
 
-/* Values of mg_session.sleeping. A thread that begins also wakes ms-record from a long sleep;
- * otherwise the thread could have ended before ms-record has read its name. */
+/* Values of mg_session.sleeping. A thread that starts wakes ms-record also from a long sleep, so
+ * that ms-record can read the thread's name before the thread ends. */
 #define MG_SLEEPS 1u
 #define MG_SLEEPS_LONG 2u
 
-/* Tells how threads stamp their records (mg_session.stamps). FEW: ms-record reads the ring often
- * enough that a clock value up to 64 events old is exact to a fraction of a millisecond. ALL: a
- * second ring is in use, or the clock changed (set by the guest, never cleared). ALL_NOW:
- * ms-record needs a point in time that separates events. */
+/* Tells how often threads read the clock for their records (mg_session.stamps). FEW: one value
+ * serves up to 64 events; ms-record reads the ring often enough for that to be exact to a
+ * fraction of a millisecond. ALL (each event): a second ring is in use, or the clock changed
+ * (set by the guest, never cleared). ALL_NOW: ms-record needs a point in time that separates
+ * events. */
 #define MG_STAMPS_FEW UINT64_C(1)
 #define MG_STAMPS_ALL UINT64_C(2)
 #define MG_STAMPS_ALL_NOW UINT64_C(4)
 
 #define MG_RINGS_MOST 8192u
-#define MG_CHUNK_FIRST 16u /* windows that are mapped from the start: see grow.c */
+#define MG_CHUNK_FIRST 16u /* number of ring windows mapped at the start: see grow.c */
 
-/* Formats of a code object's line table: pairs of steps, with the new line valid after the pair
- * (up to 3.9) or before it (3.10), or entries with columns. */
+/* Names the formats of a Python code object's line table: pairs of an instruction step and a
+ * line step, whose new line applies after the pair (up to 3.9) or before it (3.10), or entries
+ * with columns. */
 enum mg_code_lines { MG_LINES_BEHIND, MG_LINES_BEFORE, MG_LINES_COLUMNS };
 
-/* Describes an interpreter whose frames are read: see python.c. ms-record fills in the members
- * once, then sets `ready` with release. */
+/* Describes a Python interpreter whose frames the guest reads: see python.c. ms-record fills in
+ * the members once, then sets `ready` by a release store. */
 struct mg_python {
-	uint64_t code_type; /* address of PyCode_Type */
-	uint64_t eval[2]
-		     [2]; /* start and end of _PyEval_EvalFrameDefault, and of its cold part or 0 */
+	uint64_t code_type;  /* address of PyCode_Type */
+	uint64_t eval[2][2]; /* start, end: [0] _PyEval_EvalFrameDefault, [1] its cold part or 0 */
 	/* Offsets of members in _PyCFrame, _PyInterpreterFrame, PyCodeObject, str and bytes. */
-	uint16_t root;  /* of the outermost _PyCFrame in a thread's state */
-	uint16_t chunk; /* of the address of the newest chunk of frames, in a thread's state */
-	uint8_t now;    /* of the current _PyCFrame (3.11, 3.12) or frame, in a thread state */
-	uint8_t thread; /* of the thread's pthread_self(); 0 in 3.11 and 3.12 */
+	uint16_t root;  /* offset of the outermost _PyCFrame in a thread state */
+	uint16_t chunk; /* offset of the newest frame chunk's address in a thread state */
+	uint8_t now; /* offset of the current _PyCFrame (3.11, 3.12) or frame in a thread state */
+	uint8_t thread; /* offset of pthread_self() in a thread state; 0 in 3.11 and 3.12 */
 	uint8_t current, outer;
 	uint8_t code, previous, instruction;
-	uint8_t entry; /* of the flag of an entered frame; 0: a loop's own frame follows it */
-	uint8_t owner; /* of the frame's owner; 0: each loop has one frame (to 3.10) */
-	uint8_t unit;  /* to 3.10: bytes in which a frame counts its position */
+	uint8_t entry; /* offset of the entry flag of a frame; 0 = loops have frames of their own */
+	uint8_t owner; /* offset of a frame's owner; 0 = each loop runs one frame (up to 3.10) */
+	uint8_t unit;  /* up to 3.10: unit, in bytes, of a frame's instruction index */
 	uint8_t lines; /* enum mg_code_lines */
-	uint8_t first_line, object[3], traceable, instructions; /* object: by mg_code_part */
+	uint8_t first_line, object[3], traceable, instructions; /* object: by enum mg_code_part */
 	uint8_t length, state, ascii, compact, bytes;
 	uint32_t ready;
 	uint64_t unread; /* guest: number of chains of frames that could not be read */
@@ -201,7 +203,7 @@ static inline bool mg_python_is_loop(const struct mg_python *p, uint64_t ip)
 /* Describes a thread that ends the process: the program has no data left on its stack below
  * `sp`, and `regs` are its registers, bp last. */
 struct mg_end_frame {
-	uint64_t tp, sp; /* thread pointer, 0 = entry unused; stack pointer */
+	uint64_t tp, sp; /* tp: thread pointer, 0 = unused entry; sp: stack pointer */
 	uint64_t regs[MG_KEPT + 1];
 };
 #define MG_END_FRAMES 4u
@@ -213,11 +215,11 @@ struct mg_session {
 	uint64_t modules_offset;
 	uint64_t rings_offset;
 	uint64_t data_offset;
-	/* distance of data windows in bytes: largest lap + MG_SLACK, in whole pages */
+	/* bytes between the starts of data windows: largest lap + MG_SLACK, in whole pages */
 	uint64_t window_bytes;
 	uint32_t module_max; /* entries of mg_module[] */
 	uint32_t ring_max;   /* entries of mg_ring[], at most MG_RINGS_MOST */
-	uint64_t tsc_hz;     /* for waits; 0 = unknown */
+	uint64_t tsc_hz;     /* TSC frequency, for timeouts; 0 = unknown */
 	/* --buffer=wait: a waiting thread gives up if the tail has not moved for this many
 	 * ticks; 0 = never wait */
 	uint64_t wait_ticks;
@@ -229,8 +231,8 @@ struct mg_session {
 	uint64_t sample_seed;
 	/* ms-record: 1 = no further ring can be made ready (limited by --buffer or ring_max) */
 	uint32_t rings_short;
-	/* most time in ms that a thread ending the process is held while ms-record reads its
-	 * memory; 0 = not held */
+	/* maximum time, in ms, for which a thread that ends the process is held while ms-record
+	 * reads its memory; 0 = not held */
 	uint32_t end_wait_ms;
 	uint32_t range_max;  /* entries of mg_range[2][] */
 	uint32_t unfiltered; /* ms-record: attached, 1 = no thread has a seccomp filter; else 0 */
@@ -247,8 +249,8 @@ struct mg_session {
 	 * to 0 and wakes ms-record */
 	uint32_t sleeping;
 	uint64_t stamps;    /* MG_STAMPS_*, atomic; see mg_stamp_or_next */
-	uint64_t heartbeat; /* stamp of ms-record's last round */
-	uint64_t ticks;     /* TSC at ms-record's last round */
+	uint64_t heartbeat; /* stamp of ms-record's last pass over all rings */
+	uint64_t ticks;     /* TSC at ms-record's last pass over all rings */
 	/* Requests for MG_PAUSED, by either side: see mg_settle. */
 	uint32_t told_paused; /* ms-record: 1 = a user of ms-record asked to pause */
 	uint32_t user_paused; /* guest: 1 = the program asked to pause (ms_pause) */
@@ -260,8 +262,8 @@ struct mg_session {
 	uint32_t epoch; /* guest: incremented before and after every dlclose */
 
 	_Alignas(64) uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
-	uint32_t module_count;          /* published entries; guest -> ms-record, release */
-	uint32_t guest_ready;           /* 1 after the constructor */
+	uint32_t module_count;          /* guest: number of published mg_module[], release store */
+	uint32_t guest_ready;           /* 1: the guest's constructor has finished */
 	uint32_t guest_disabled;        /* 1: the guest gave up, for the reason in disabled_why */
 	/* not 0: a seccomp filter may be installed; ms-record may set it too */
 	uint32_t seccomp_seen;
@@ -290,9 +292,9 @@ struct mg_session {
 	 * the guest maps the session. */
 	char start_mark[256];
 
-	/* Forks. ms-record writes these once, except for the last two, which are used in the
-	 * image's session only. */
-	/* offset of mg_fork_slot[slot_max]; 0 in the session of a slot */
+	/* Members for forked children. ms-record writes them once, except slots_wanted and
+	 * slots_futex, which are used only in the session of the process itself. */
+	/* offset of mg_fork_slot[slot_max]; 0 in a forked child's session */
 	_Alignas(64) uint64_t slots_offset;
 	uint64_t slots_start; /* offset of the first slot's memory */
 	uint64_t slot_bytes;
@@ -302,26 +304,26 @@ struct mg_session {
 	uint32_t slot_max;
 	uint32_t serial;       /* number of this session, unique within a run; never 0 */
 	uint32_t slots_wanted; /* guest: 1 = it found no free slot */
-	uint32_t slots_futex;  /* ms-record adds 1 and wakes when slots have become free */
+	uint32_t slots_futex; /* ms-record increments it and wakes waiters when slots become free */
 
 	/* The end of the process: see end.c. */
 	_Alignas(64) uint32_t end_state; /* enum mg_end_state; futex word */
 	uint32_t end_status;  /* guest: exit status + 1; 0 = the process has not called exit yet */
-	uint32_t end_unheard; /* guest: 1 = the process ended without a heartbeat of ms-record */
+	uint32_t end_unheard; /* guest: 1 = no heartbeat of ms-record when the process ended */
 	uint32_t end_tid;     /* tid of the held thread */
 	/* address of the held thread's registers, with its stack above them */
 	uint64_t end_sp;
 	uint64_t end_tp; /* the held thread's thread pointer */
 	struct mg_end_frame end_frames[MG_END_FRAMES];
-	/* sp at the program's entry, and its thread pointer; 0 = unknown */
+	/* main thread's sp at the program's entry, and thread pointer; 0 = unknown */
 	uint64_t main_entry, main_tp;
-	/* Private memory of the guest, start and end; in the image's session. Nothing in it
-	 * belongs to the program. */
+	/* Start and end of the guest's private memory ranges, in which nothing belongs to the
+	 * program. Forked children use those of the image's session. */
 	uint64_t own[MG_OWN_MAX][2];
 	uint64_t arenas; /* address of a struct mg_arenas in the guest's memory; 0 = none */
 	uint64_t roots;  /* address of a struct mg_roots in the guest's memory; 0 = none */
 
-	/* Attached: ms-record keeps the table of modules. */
+	/* Members for an attached process, in which ms-record maintains the table of modules. */
 	/* guest: incremented when the dynamic linker has changed its list of modules */
 	_Alignas(64) uint32_t modules_wanted;
 	/* guest: 1 = the dynamic linker is about to unload modules */
@@ -330,23 +332,24 @@ struct mg_session {
 	uint32_t modules_epoch;
 	uint32_t modules_first; /* ms-record: number of modules present when it attached */
 
-	/* Launched: a thread that is about to close modules first lets ms-record read their
-	 * symbols. */
-	_Alignas(64) uint32_t modules_asked; /* guest: number of such requests */
+	/* Members for a launched program: a thread that is about to close modules first lets
+	 * ms-record read their symbols. */
+	_Alignas(64) uint32_t modules_asked; /* guest: number of requests to read symbols */
 	uint32_t
-		/* ms-record: number of the last request that it has handled; futex word */
+		/* ms-record: number of the last handled request of modules_asked; futex word */
 		modules_looked;
 
-	/* Launched, with functions to hook: once all else is mapped, the guest reports it over
-	 * the socket. ms-record finds the functions and patches their entries. If it needs a
-	 * page for slots, it answers with late_page; the guest maps the page and reports that.
-	 * The last answer is without late_page. */
+	/* Members for a launched program with functions to hook. When everything else is mapped,
+	 * the guest sends a message over the socket; ms-record finds the functions and patches
+	 * their entries. If ms-record needs a page for hooks, it answers with late_page; the
+	 * guest maps that page and answers. The last answer is without late_page. */
 	_Alignas(64) uint32_t hooks_wanted; /* ms-record: enum mg_hooks_wanted */
-	uint32_t hook_count;                /* ms-record: number of hooks; in the image's session */
-	/* guest: address of room for MG_HOOKS_MAX hooks; 0 = it could not be mapped */
+	uint32_t hook_count;                /* ms-record: number of hooks (image's session only) */
+	/* guest: address of an array of MG_HOOKS_MAX hooks; 0 = it could not be mapped */
 	uint64_t hooks;
 	uint64_t enter_custom; /* guest: address of the code that slots jump to */
-	/* address of malloc; guest: of the malloc that it calls; ms-record: of the program's own */
+	/* address of malloc: the guest stores that of the malloc it calls, then ms-record that
+	 * of the program's own */
 	uint64_t malloc_at;
 
 	/* Modules opened later: see late.c. The last two members are used in the image's session
@@ -354,35 +357,36 @@ struct mg_session {
 	uint32_t late_state; /* enum mg_late_state; futex word */
 	/* ms-record: 1 = it looks for functions to hook in modules opened later */
 	uint32_t late_wanted;
-	/* ms-record: address at which it wants a page for slots; guest: 0 = the page cannot be
-	 * mapped there */
+	/* ms-record: requested address of a page for hooks; guest: 0 = no page can be mapped
+	 * there */
 	uint64_t late_page;
 	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
 
 	/* Mappings: see struct mg_range. */
-	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = an address was in no listed mapping */
+	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = an unlisted address was met */
 	/* ms-record: incremented when a list is replaced; lowest bit: index of the list in use */
 	uint32_t ranges_round;
 	uint32_t ranges_count[2]; /* number of entries of each list */
 
-	/* Offset of mg_frames[MG_LISTS_MAX], which ms-record fills in; in the image's session,
-	 * also for its forked children. */
+	/* Offset of mg_frames[MG_LISTS_MAX], which ms-record fills in. Forked children use those
+	 * of the image's session. */
 	_Alignas(64) uint64_t frames_offset;
-	uint32_t frames_count; /* entries filled in; stored with release */
+	uint32_t frames_count; /* number of mg_frames[] filled in; release store */
 
-	uint32_t rings_wanted; /* guest: threads that wait for a ring */
-	uint32_t rings_futex;  /* ms-record adds 1 and wakes when more rings are ready */
+	uint32_t rings_wanted; /* guest: number of threads waiting for a ring */
+	uint32_t rings_futex;  /* ms-record increments it, and wakes, when more rings are ready */
 
-	/* In the image's session, also for its forked children, except for `unread`. */
+	/* Forked children use the description in the image's session, but count `unread` in
+	 * their own. */
 	struct mg_python python;
 
-	/* R9: bit i % 64 of word i / 64 is set if ring i is free. */
+	/* Set of free rings: bit i % 64 of word i / 64 is set if ring i is free (R9). */
 	_Alignas(64) uint64_t free_rings[MG_RINGS_MOST / 64];
 };
 
 /* Tells whether functions are to be hooked; 0 = none. REFUSED: the program exits with 125 before
- * it begins. A guest that stopped waiting for hooks also reads it, or runs with `guest_ready`
- * set. */
+ * it begins; a guest that has stopped waiting for hooks notices this too, unless `guest_ready`
+ * is set already. */
 enum mg_hooks_wanted { MG_HOOKS_WANTED = 1, MG_HOOKS_REFUSED = 2 };
 
 /* Names the states of a thread that opens a module and waits in the dynamic linker until
@@ -419,13 +423,13 @@ static inline uint32_t mg_end_status(int status)
 
 /* Names the states of a slot, the part of the pool in which a forked child writes. */
 enum mg_slot_state {
-	MG_SLOT_UNREADY = 0, /* no memory behind it */
+	MG_SLOT_UNREADY = 0, /* its memory is not ready yet */
 	MG_SLOT_FREE = 1,    /* prepared by ms-record; a child may take it by compare-and-swap */
 	MG_SLOT_TAKEN = 2,   /* in use; only ms-record frees it, when its process has ended */
 };
 struct mg_fork_slot {
 	_Alignas(64) uint32_t state; /* enum mg_slot_state */
-	/* child: 1 = the next members are valid and its session has begun; stored with release */
+	/* child: 1 = the members below are valid and the session has begun; release store */
 	uint32_t ready;
 	/* child's pid or the tid of one of its threads, in its own pid namespace; 0 = unknown */
 	uint32_t pid;
@@ -444,12 +448,13 @@ struct mg_module {
 	uint64_t bias;
 	uint64_t eh_frame_hdr; /* address, 0 = none */
 	uint64_t eh_frame_hdr_bytes;
-	uint64_t loaded, closed; /* stamps; closed: 0 = still loaded */
+	/* loaded, closed: stamps; closed is 0 while the module is loaded */
+	uint64_t loaded, closed;
 	uint32_t epoch_loaded, epoch_closed;
 	uint32_t flags;  /* MG_MODULE_* */
-	uint32_t frames; /* index of its mg_frames + 1; 0 = none */
+	uint32_t frames; /* 1 + index of the module's entry in mg_frames[]; 0 = none */
 	uint32_t taken;  /* set by ms-record when it has read `closed`: the entry may be reused */
-	char path[256];  /* dlpi_name, cut; "" = the executable */
+	char path[256];  /* dlpi_name, truncated; "" = the executable */
 	/* GNU build-id, as in the module's memory; a longer one counts as none. */
 	uint8_t build_id[MG_BUILD_ID_MOST];
 	uint32_t build_id_bytes; /* 0 = none */
@@ -457,13 +462,13 @@ struct mg_module {
 	 * .eh_frame_hdr, and a segment of code. */
 	uint64_t low, high, code_low, code_high;
 };
-/* Lists the functions of a module that lacks .eh_frame_hdr, as its .eh_frame_hdr would. Never
+/* Lists the functions of a module that lacks .eh_frame_hdr, in place of that section. Never
  * changes once written. */
 #define MG_LISTS_MAX 64u
 struct mg_frames {
 	uint64_t start;     /* start of the module */
 	uint64_t low, high; /* .eh_frame */
-	uint64_t offset;    /* offset of mg_frames_entry[count] from the image's session */
+	uint64_t offset;    /* offset of mg_frames_entry[count] in the image's session */
 	uint32_t count, reserved;
 };
 struct mg_frames_entry {
@@ -476,7 +481,7 @@ struct mg_frames_entry {
 #define MG_MODULE_VDSO 4u
 
 enum mg_ring_state {
-	MG_RING_UNREADY = 0, /* no memory behind it yet */
+	MG_RING_UNREADY = 0, /* its memory is not ready yet */
 	MG_RING_FREE = 1,    /* prepared by ms-record; a thread may take it (R9) */
 	/* has a writer; only ms-record frees it, once it is drained and the thread is gone from
 	 * /proc */
@@ -485,21 +490,21 @@ enum mg_ring_state {
 
 struct mg_ring {
 	_Alignas(64) uint64_t head; /* writer */
-	uint64_t pending;           /* writer: see R5 */
+	uint64_t pending;           /* writer: a stamp that a record may still get (R5) */
 	_Alignas(64) uint64_t tail; /* ms-record */
-	uint32_t tail_futex; /* ms-record adds 1 and wakes when `waiting` was set and it moved tail
-			      */
-	uint32_t size_allowed;       /* bytes of a lap, at most window_bytes - MG_SLACK */
+	/* ms-record increments it and wakes a `waiting` writer when it has moved `tail` */
+	uint32_t tail_futex;
+	uint32_t size_allowed;       /* current lap in bytes, at most window_bytes - MG_SLACK */
 	_Alignas(64) uint32_t state; /* enum mg_ring_state */
 	uint32_t tid;
 	uint32_t waiting;                     /* writer: 1 while it waits for space */
-	uint32_t stalls;                      /* writer: waits so far */
+	uint32_t stalls;                      /* writer: number of waits so far */
 	uint64_t waited, waited_max;          /* ticks */
-	uint64_t lost, lost_first, lost_last; /* R6: count, stamps */
+	uint64_t lost, lost_first, lost_last; /* lost events: number, first and last stamp (R6) */
 	uint64_t verified, mismatched;
 	uint64_t copies; /* stacks sent as copies */
 	uint64_t passed; /* allocations only counted, not recorded (MG_PAUSED, MG_WAITING) */
-	uint32_t wake;   /* writer: number of the recording that its content belongs to; see R8 */
+	uint32_t wake;   /* writer: number of the recording that the ring's content is of (R8) */
 	uint32_t reserved[7];
 	uint64_t
 		signal_stack; /* writer: address of the thread's alternate signal stack; 0 = none */
@@ -507,35 +512,36 @@ struct mg_ring {
 
 /* Describes a mapping that is readable and also writable or executable, so that it may hold a
  * stack or code. ms-record lists such mappings from /proc/PID/maps when the process begins, and
- * whenever the guest met an address in none of them. There is room for two lists, and the one in
- * use is never written to. A reader compares `ranges_round` before and after; if it has grown,
- * what was read may belong to another list. */
+ * again whenever the guest met an address outside the listed mappings. There are two lists; the
+ * one in use is never written to. A reader compares `ranges_round` before and after reading: if
+ * it has grown, the data may be of another list. */
 struct mg_range {
-	uint64_t start, end; /* sorted; `end` with MG_RANGE_* */
+	uint64_t start, end; /* sorted; the low bits of `end` are MG_RANGE_* flags */
 };
 #define MG_RANGE_CODE UINT64_C(1) /* executable */
 #define MG_RANGE_FILE UINT64_C(2) /* backed by a file */
-/* code that keeps a frame pointer; not all of it may be readable */
+/* code that keeps a frame pointer; parts of it may be unreadable */
 #define MG_RANGE_FRAMED UINT64_C(4)
 #define MG_RANGE_FLAGS UINT64_C(4095)
 
-/* Sizes of laps, in bytes. A reader may read the word behind a record. */
+/* Sizes of laps (the part of a window in use), in bytes. A reader may read one word past a
+ * record, so MG_SLACK bytes are kept free. */
 #define MG_SLACK 64u
-#define MG_RING_FIRST (8192u - MG_SLACK) /* the first size_allowed, and the least */
+#define MG_RING_FIRST (8192u - MG_SLACK) /* initial and minimum size_allowed */
 #define MG_RING_LARGEST (131072u - MG_SLACK)
 #define MG_WIDE_RINGS 4u
 #define MG_WIDE_BYTES (2u << 20) /* bytes of a wide window */
-#define MG_RECORD_FRAMES 480u    /* frames, or words of a copy, in one record */
-#define MG_RECORD_MOST 4032u     /* bytes of a record: R2 */
+#define MG_RECORD_FRAMES 480u    /* maximum frames, or words of a stack copy, per record */
+#define MG_RECORD_MOST 4032u     /* maximum bytes of a record (R2) */
 
 /* Names the kinds of records, which consist of 8-byte words. Word 0: kind (8 bits) | flags (8) |
  * count (16) | keep (31) | 0.
  *
- * Stacks are deltas against the stack of this thread's previous record with a stack: the new
- * stack is the `keep` outermost frames of the previous one, then the `count` frames at the end
- * of this record, outermost first. A frame is a return address; bit 63 set: the exact address of
- * an interrupted instruction. If a stack is too long for one record, MG_PUSH records precede it
- * (keep, then frames), which only change the "previous stack". */
+ * A stack is encoded relative to the previous stack, that of this thread's last record with a
+ * stack: it consists of the `keep` outermost frames of the previous stack and the `count` frames
+ * at the end of the record, outermost first. A frame is a return address, or with bit 63 set the
+ * exact address of an interrupted instruction. If a stack is too long for one record, MG_PUSH
+ * records precede it (keep, then frames), which only change the "previous stack". */
 enum mg_kind {
 	MG_ALLOC = 1,   /* stamp, address, size, frames */
 	MG_FREE = 2,    /* stamp, address[, frames if MG_F_STACK] */
@@ -555,9 +561,9 @@ enum mg_kind {
 	MG_WRAP = 10, /* the next record is at offset 0 */
 	MG_USER_ALLOC = 11, /* memscope.h ms_alloc: words as MG_ALLOC; a separate heap */
 	MG_USER_FREE = 12,
-	/* Address space, if `mapped`: whole pages, except with MG_MAP_BRK, which counts bytes. A
-	 * file mapped over a range is reported as an MG_UNMAP too; ms-record finds out whether
-	 * the range had been recorded as mapped. */
+	/* Changes of the address space, if `mapped` is set: whole pages, except with MG_MAP_BRK,
+	 * which counts bytes. A file mapped over a range is reported as an MG_UNMAP too;
+	 * ms-record checks whether the range had been recorded as mapped. */
 	MG_MAP = 13,   /* stamp after, address, bytes, MG_MAP_*, old address of an mremap or 0,
 			  frames */
 	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
@@ -566,23 +572,24 @@ enum mg_kind {
 	MG_PAUSE =
 		17, /* stamp, number of the change: odd = the program paused, even = it resumed */
 	MG_USER_REALLOC = 18, /* memscope.h ms_realloc: words as MG_REALLOC; a separate heap */
-	/* The program's own heaps: by hooked functions (struct mg_custom), or by memscope.h.
-	 * heap: its number; 0 = the pool's heap, or malloc's without a pool. */
+	/* Records of custom heaps, from hooked functions (struct mg_custom) or memscope.h. heap:
+	 * number of the heap; 0 = the pool's heap, or malloc's heap if there is no pool. */
 	MG_HEAP_ALLOC = 19, /* stamp, address (0: it failed), size, heap, pool or 0, frames */
 	/* stamp after, new address, size, old address, stamp before, heap, pool or 0, frames.
 	 * The stamp before may be an earlier one. With MG_F_UNSURE, while sampling: only the old
 	 * block is freed, if it was recorded; the new one is not recorded */
 	MG_HEAP_REALLOC = 20,
-	/* stamp, address, size, heap | MG_HEAP_HIDDEN: a block of malloc's, allocated inside a
-	 * hooked function */
+	/* stamp, address, size, heap | MG_HEAP_HIDDEN: a malloc block allocated inside a hooked
+	 * function */
 	MG_HEAP_BACKING = 21,
 	/* MG_ALLOC whose frames are the whole stack, which is stored as whole stack number
 	 * `keep` (below MG_WHOLES) from now on; without frames, its stack is the one stored
 	 * under that number, and the "previous stack" is unchanged. */
 	MG_ALLOC_WHOLE = 24,
 	MG_IGNORE = 25, /* stamp, address: memscope.h ms_ignore */
-	/* keep = slot; first line | part << 32 | bytes of a character << 40, bytes of that part,
-	 * bytes of it sent before this piece, then `count` words of it */
+	/* piece of a part of a code object: keep = slot; first line | part << 32 | bytes per
+	 * character << 40; bytes of the part; bytes of the part in earlier pieces; then the
+	 * piece in `count` words */
 	MG_CODE = 23,
 	/* stamp, enum mg_pool_step, heap, pool, bytes of its name, then the name in whole words */
 	MG_POOL = 22,
@@ -602,7 +609,7 @@ enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
 #define MG_INTERPRETED (UINT64_C(1) << 47)
 #define MG_INSTRUCTION_BITS 24u
 #define MG_NOT_READ (MG_INTERPRETED | (uint64_t)MG_CODE_SLOTS << MG_INSTRUCTION_BITS)
-#define MG_HEAP_PLAIN (UINT64_C(1) << 33) /* a block of malloc's heap, in a pool */
+#define MG_HEAP_PLAIN (UINT64_C(1) << 33) /* heap number: malloc's heap, but in a pool */
 #define MG_POOL_NAME_MOST 255u
 enum mg_pool_step {
 	MG_POOL_MADE = 1,  /* created; if the pool existed before, its live blocks are freed */
@@ -661,11 +668,11 @@ enum mg_pool_step {
 #define MG_MANIFEST_NAME "mg_manifest" /* the only symbol that the image exports */
 #define MG_IMAGE_NAME "memscope-image" /* name of the memory file that holds the image */
 #define MG_HOOKS_MAX 256u
-#define MG_PLACES 16384u /* places: threads that have one at a time */
+#define MG_PLACES 16384u /* maximum number of threads with a place at a time */
 #define MG_PLACE_BYTES 64u
 
-/* Names the kinds of hooked functions. The first are allocator functions, by their form in
- * format/functions.def. */
+/* Names the kinds of hooked functions. The first are allocator functions, by the form of their
+ * parameters in format/functions.def. */
 enum mg_hook_kind {
 	MG_HOOK_NONE = 0,
 	MG_HOOK_MALLOC = 1,         /* (size) */
@@ -702,8 +709,8 @@ struct mg_custom {
 	uint8_t size, nmemb, block, pool;
 	uint8_t flags; /* MG_CUSTOM_* */
 	uint16_t heap; /* number of its heap, from 1; 0 = its blocks are of malloc's heap */
-	/* number, from 1, of the functions found by name that belong together; whether they
-	 * allocate themselves or call malloc is decided at the first call; 0 = none */
+	/* number, from 1, of a group of functions found by name that belong together; the first
+	 * call decides whether they allocate themselves or call malloc; 0 = none */
 	uint32_t family;
 };
 #define MG_FAMILIES 256u
@@ -711,7 +718,7 @@ struct mg_custom {
 #define MG_CUSTOM_SIZE32 2u  /* the size is an int */
 #define MG_CUSTOM_NMEMB32 4u /* the number of elements is an int */
 #define MG_CUSTOM_OUT                                                                              \
-	8u /* an allocation: it stores the block at the address in `block`, if it returns 0 */
+	8u /* the function stores the new block at the address in argument `block`, and returns 0 */
 
 struct mg_hook {
 	uint64_t entry; /* address of the function; 0 = none */
@@ -720,7 +727,7 @@ struct mg_hook {
 	 * allocator's caches, after the program has freed it. */
 	uint64_t inner_low, inner_high;
 	uint32_t kind;  /* enum mg_hook_kind */
-	uint32_t bytes; /* bytes of displaced instructions */
+	uint32_t bytes; /* size of the displaced instructions, in bytes */
 	struct mg_custom custom;
 	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
 };
@@ -735,25 +742,25 @@ struct mg_image_gate {
 #define MG_BEGIN UINT64_C(0x6e6967656267ffff)
 
 struct mg_manifest {
-	/* facts of the image, as it was built and relocated */
+	/* Data of the image, fixed when it was built and relocated. */
 	uint64_t magic;
 	uint64_t bytes; /* size of this structure */
-	/* code that slots jump to, for all kinds of hooks without one of their own */
+	/* code that slots jump to, for hook kinds that have no member here */
 	uint64_t enter_alloc;
 	uint64_t enter_free;    /* code that slots of MG_HOOK_FREE jump to */
 	uint64_t enter_linker;  /* code that slots of MG_HOOK_LINKER jump to */
 	uint64_t enter_custom;  /* code that slots of MG_HOOK_CUSTOM jump to */
-	uint64_t gate_variable; /* address of the image's variable for the gate's address */
-	/* address of its variable for the address of the places; while that is 0, the image
-	 * touches none */
+	uint64_t gate_variable; /* address of the variable that holds the gate's address */
+	/* address of the variable that holds the address of the places; while that is 0, the
+	 * image uses no places */
 	uint64_t places_variable;
-	/* facts of this process; for good */
+	/* Data of this process, which never change. */
 	uint64_t gate;
 	uint64_t debug_state; /* address of r_state of the dynamic linker; 0 = none */
 	uint32_t tid_offset;  /* offset of a thread's tid from its thread pointer */
 	uint32_t hook_count;
 	struct mg_hook hooks[MG_HOOKS_MAX];
-	/* facts of the attached recorder and its target; a forked child has a copy of them */
+	/* Data of the attached recorder and its target; a forked child inherits a copy. */
 	uint64_t target, target_start; /* the target's pid, and its start time (as owner_start) */
 	/* the recorder's pid in its own namespace; 0 = none is attached */
 	uint32_t owner;
