@@ -81,7 +81,7 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 	    : no_memory              ? mg_grown(chunks, i, mg_python_bytes())
 				     : mg_grow(chunks, i, mg_python_bytes());
 	if (!p) {
-		no_memory = true; /* do not try to map it at each event */
+		no_memory = true; /* avoids a new attempt at each event */
 		return NULL;
 	}
 	p->n = p->loops = p->scanned = p->range = 0;
@@ -154,10 +154,10 @@ static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 		       : into >> 63 == 0;
 }
 
-/* Tells whether the loop of that _PyCFrame was entered with this frame. If a generator waits for
- * another one, throw() puts the generator's frame into the chain of the calling loop, while the
- * frame is still marked as an entered one; but then the frame before it is not the one that the
- * next loop further out runs. */
+/* Tells whether the interpreter loop of _PyCFrame `cframe` was entered with frame `f`. If a
+ * generator waits for another one, throw() puts the generator's frame into the chain of the
+ * calling loop, although the frame is still marked as entered; its `previous` then differs from
+ * the frame that the next outer loop runs. */
 MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 {
 	if (!mg_py.owner)
@@ -167,17 +167,18 @@ MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 		f->previous == word(word(cframe + mg_py.outer) + mg_py.current));
 }
 
-/* Tells whether a frame is a loop's own. From 3.12 on each loop has such a frame on the C stack,
- * of no function: it is behind the frame with which the loop was entered. */
+/* Tells whether the frame is a loop's own. From 3.12 on, each loop has on the C stack a frame
+ * that belongs to no function; it follows, in the chain, the frame with which the loop was
+ * entered. */
 MG_INLINE bool is_loops_own(uint64_t at)
 {
 	return !mg_py.entry && mg_py.owner && byte(at + mg_py.owner) == OWNED_BY_C;
 }
 
-/* Tells whether frames [k, end) of the previous stack are the chain from frame `at` to the
- * entered one. A frame read then may be read again as long as it is still in the chain (P2). The
- * last frame's `previous` also proves that it is the entered one: it is the head of the next
- * loop further out. */
+/* Tells whether frames [k, end) of the previous stack are still the chain from frame `at` to the
+ * frame with which the loop was entered. A frame read for the previous stack may be read again
+ * as long as it is in the chain (P2). The last frame is the entered one if its `previous` is
+ * unchanged, because that is the head of the next outer loop. */
 MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k, uint32_t end)
 {
 	const struct frame *first = &p->frames[k], *f = &p->frames[end];
@@ -191,7 +192,8 @@ MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k,
 			return false;
 		if (word(f->code + name) ^ word(f->code + lines) ^ f->what)
 			return false;
-		/* A frame between them was left out; it exists as long as this one. */
+		/* One frame between frames f[-1] and f may have been left out; it exists as long
+		 * as f. */
 		if (f > first && f->previous != f[-1].at &&
 		    word(f->previous + previous) != f[-1].at)
 			return false;
@@ -249,7 +251,7 @@ static void drop_frames(struct mg_python_stack *p, uint32_t i)
 		p->n--;
 }
 
-/* Finds the C frames that run Python frames. False: P1 does not hold. */
+/* Finds the C frames that run Python frames. Returns false if they may not be followed (P1). */
 static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 {
 	while (p->loops && p->loop[p->loops - 1] >= t->keep)
@@ -288,8 +290,8 @@ static bool is_same_frame(const struct frame *f, const struct frame *g)
 	       f->previous == g->previous && (f->at == NOT_READ || what_of(f->code) == f->what);
 }
 
-/* Stores the `n` frames just found as those of loop `i`, whose frames before `at` are unchanged
- * from the previous stack, in which its frames end at `end`. */
+/* Stores the `n` frames just found as frames of loop `i`. The loop's frames up to index `at` are
+ * unchanged from the previous stack, in which they ended at `end`. */
 static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint32_t end, uint32_t n,
 		       uint32_t keep, struct from *from)
 {
@@ -309,7 +311,7 @@ static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint3
 	return true;
 }
 
-/* Puts one NOT_READ frame in the place of a chain. Returns the number of frames. */
+/* Replaces an unreadable chain by one NOT_READ frame. Returns the number of frames. */
 static int32_t give_up(struct mg_python_stack *p, uint32_t loop)
 {
 	count_unread();
@@ -372,8 +374,8 @@ static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, cons
 	return (int32_t)n;
 }
 
-/* Puts one NOT_READ frame in the place of each loop's chain. Keeps the part in which the
- * previous stack has the same. */
+/* Replaces each loop's chain by one NOT_READ frame. Keeps the frames of the previous stack that
+ * are NOT_READ frames already. */
 static void take_none(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
 	uint32_t n = 0, kept = 0;
@@ -392,7 +394,7 @@ static void take_none(const struct mg_writer *t, struct mg_python_stack *p, stru
 	p->n = p->loops;
 }
 
-/* Sends the C frames alone, all anew. */
+/* Sends only the C frames, none of them kept from the previous stack. */
 static void send_plain(struct mg_writer *t, struct mg_python_stack *p, struct mg_stack *s)
 {
 	p->n = p->scanned = p->loops = 0;

@@ -11,22 +11,23 @@
 #define OUT_MOST 6144u
 #define RANGES 4u
 #define CODE_BYTES 200u
-#define NOT_READ 3u /* an address at which no frame can be */
+#define NOT_READ 3u /* marks a frame that was not read; no frame can be at this address */
 #define OWNED_BY_C 3u
-#define CURRENT_MOST 2u /* most states of one thread: of the main interpreter and another one */
+/* maximum number of thread states per thread: the main interpreter's and another's */
+#define CURRENT_MOST 2u
 #define PARTS 3u
-#define STR_WORDS 2u /* words compared of a name and of a file */
+#define STR_WORDS 2u /* number of words compared of a name, or of a file name */
 
 struct frame {
 	uint64_t at; /* address; NOT_READ: stands for a chain that could not be read */
 	uint64_t code, instruction, previous;
-	/* once sent: what_of() its code, because another code object may reuse the address */
+	/* set once sent: what_of(code), to detect another code object at the same address */
 	uint64_t what;
-	uint32_t loop; /* the C frame that runs it, as an index of `ip` */
+	uint32_t loop; /* index, in `ip`, of the C frame that runs this frame */
 };
 
-/* Describes a code object that ms-record knows, with what tells apart another one that reuses
- * its address. */
+/* Describes a code object that ms-record knows, with data to detect another one that reuses its
+ * address. */
 struct code {
 	uint64_t address, event; /* event: number of the event that used it last */
 	uint64_t size, line;
@@ -36,22 +37,22 @@ struct code {
 };
 
 struct mg_python_stack {
-	uint32_t n;       /* frames of the previous stack, outermost first */
-	uint32_t loops;   /* C frames that run them */
+	uint32_t n; /* number of Python frames of the previous stack, outermost first in `frames` */
+	uint32_t loops;   /* number of C frames that run Python frames */
 	uint32_t scanned; /* number of C frames examined */
 	bool skip, restamp;
-	uint32_t range; /* index in `ranges` of the last one looked up */
+	uint32_t range; /* index in `ranges` of the mapping looked up last */
 	uint64_t event;
 	uint64_t
 		/* address of the thread state that runs the innermost loop of this event; 0 =
 		 * unknown */
 		state;
-	uint64_t beyond; /* frame at which the last chain followed ended */
+	uint64_t beyond; /* the frame at which the chain read last ended */
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
 	uint64_t cfa[LOOPS_MOST];
-	uint32_t first[LOOPS_MOST]; /* index in `frames` of the first frame of its chain */
-	/* P5: head of its chain; NOT_READ, or 0 = one of `current` */
+	uint32_t first[LOOPS_MOST]; /* per loop: index in `frames` of its chain's first frame */
+	/* per loop: head of its chain (P5); NOT_READ = unknown; 0 = one of `current` */
 	uint64_t head[LOOPS_MOST];
 	uint64_t current[CURRENT_MOST]; /* current frames of the thread's states (from 3.13 on) */
 	uint32_t current_count;
@@ -93,8 +94,8 @@ MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 	return mg_python_find(p, at, bytes);
 }
 
-/* Returns the code object of a frame that may be read. The lowest two bits say who counts the
- * reference (3.14). */
+/* Returns the code object of a frame that may be read. The lowest two bits of the pointer are
+ * flags for reference counting (3.14). */
 MG_INLINE uint64_t code_of(uint64_t frame)
 {
 	return word(frame + mg_py.code) & ~UINT64_C(3);
@@ -110,9 +111,10 @@ MG_INLINE uint64_t what_of(uint64_t code)
  * instruction; sends the code object first if needed. 0 = it cannot be sent. */
 uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f);
 
-/* Reads the chain from frame `at` on into `found`, up to the frame with which the loop of `own`
- * (its _PyCFrame, or frame) was entered, or up to where frames [k, *end) of the previous stack
- * follow unchanged: *end is behind them, or k. Returns the number of frames; -1 = not readable. */
+/* Reads the chain from frame `at` on into `found`, up to the frame with which the loop was
+ * entered whose own _PyCFrame or frame is `own`. Stops earlier if the rest equals frames [k,
+ * *end) of the previous stack, and then sets *end to the end of these frames, else to k. Returns
+ * the number of frames; -1 = not readable. */
 int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, uint32_t loop,
 			 uint32_t k, uint32_t *end);
 
@@ -121,5 +123,5 @@ int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, u
 extern uint64_t mg_python_below __attribute__((visibility("hidden")));
 /* Determines mg_python_below. False = not yet possible. */
 bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p);
-/* Sets the heads of all chains. */
+/* Sets the head of each loop's chain of Python frames. */
 void mg_python_link(struct mg_python_stack *p);

@@ -62,8 +62,8 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const s
 }
 
 /* Returns a checksum of a line table: of all words if there are at most SUM_WORDS, else of about
- * SUM_WORDS spread over it. Two functions of one name that reuse an address may have tables of
- * the same length and the same end. */
+ * SUM_WORDS of them at equal distances. Two functions of the same name that reuse an address may
+ * have tables of the same length and with the same end. */
 static uint64_t sum_of(const struct code *c)
 {
 	uint64_t sum = 0, end = c->lines + c->lines_bytes - 8;
@@ -75,8 +75,8 @@ static uint64_t sum_of(const struct code *c)
 	return (sum << 1 | sum >> 63) ^ word(end);
 }
 
-/* Tells whether the code object at `code` is still the known one. If it refers to the same
- * objects of the same lengths, their content may be read. */
+/* Tells whether the code object at `code` is still the one described by `c`. If it has the same
+ * name, file and line table objects, they still exist and their content may be read. */
 static bool is_same(const struct code *c, uint64_t code)
 {
 	uint64_t x = (word(code + 8) ^ mg_py.code_type) | (word(code + 16) ^ c->size) |

@@ -18,7 +18,7 @@
 /* most steps from a loop's _PyCFrame to the thread's state; greenlet inserts one */
 #define HOPS_MOST 4u
 #define TRIES 4096u
-/* bytes below the thread's block that are searched: libraries' thread-local data */
+/* bytes searched below the thread's control block, in the thread-local data of libraries */
 #define DATA_BYTES 1024u
 #define SLOTS 4u
 #define LOOP_BYTES 4096u /* most bytes of a loop's C frame */
@@ -63,8 +63,8 @@ static bool can_read_state(struct mg_python_stack *p, uint64_t root)
 	return can_read(p, root - mg_py.root, mg_py.root + 24u) || thread_keeps(root - mg_py.root);
 }
 
-/* P5: tells whether the _PyCFrame at `outermost` leads to a thread's state, and that state
- * points to `innermost`. */
+/* Tells whether the _PyCFrame at `outermost` leads to a thread's state that points to
+ * `innermost` (P5). */
 static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
 {
 	uint64_t at = outermost;
@@ -82,8 +82,8 @@ static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t i
 	return false;
 }
 
-/* P4: tells whether a _PyCFrame is at `at` and its outer one is at `outer`. 0: its outer one is
- * in the thread's state, which points to `innermost`. */
+/* Tells whether a _PyCFrame is at `at` whose next outer one is at `outer` (P4). `outer` is 0 for
+ * the outermost: the next one is then in the thread's state, which points to `innermost`. */
 static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, uint64_t innermost)
 {
 	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer);
@@ -119,8 +119,8 @@ static uint64_t find_cframes(const struct mg_writer *t, struct mg_python_stack *
 	return 0;
 }
 
-/* P5: sets the loops' heads from the innermost loop outwards, one row of linked loops after the
- * other. */
+/* Sets the heads of all loops' chains, from the innermost loop on, one sequence of linked loops
+ * at a time (P5). */
 static void link_cframes(struct mg_python_stack *p)
 {
 	for (uint32_t end = p->loops, i; end; end = i) {
@@ -150,7 +150,8 @@ static uint64_t state_at(struct mg_python_stack *p, uint64_t slot)
 		       : 0;
 }
 
-/* Finds slots between `at` and `end` that name the same thread state as those found before. */
+/* Finds thread-local words between `at` and `end` that point to the same thread state as the
+ * slots found before. */
 static void find_slots(struct mg_python_stack *p, uint64_t at, uint64_t end, struct slots *found)
 {
 	uint64_t tp = mg_thread_pointer();
@@ -184,8 +185,8 @@ static uint64_t find_current(struct mg_python_stack *p, struct slots *found)
 	return found->n ? word(word(tp + found->at[0]) + mg_py.now) : 0;
 }
 
-/* Publishes the slots found. Several threads may do this at once, because slots are never
- * removed. */
+/* Publishes the thread-local slots found. Several threads may do this at once, because slots are
+ * never removed. */
 static void keep_slots(const struct slots *found)
 {
 	for (uint32_t i = 0; i < found->n; i++)

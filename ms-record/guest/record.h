@@ -11,7 +11,7 @@
 #include "core.h"
 #include "sample.h"
 
-/* Words of a record before its frames, word 0 included. */
+/* Numbers of words of each kind of record before its frames, word 0 included. */
 enum {
 	ALLOC_SHORT_WORDS = 2,
 	ALLOC_WORDS = 4,
@@ -28,7 +28,7 @@ enum {
 struct mg_record {
 	uint32_t kind, words;
 	uint64_t a, b, c, d, e, f; /* words after the stamp */
-	/* its stamp if taken before the real call (`holding`), else unused */
+	/* the record's stamp if that was taken before the real call (`holding`); else unused */
 	uint64_t before;
 };
 
@@ -71,7 +71,7 @@ MG_INLINE struct mg_stack mg_taken(const struct mg_writer *t)
 				 t->ip + t->keep};
 }
 
-/* Takes the stack for a record of `words` words. */
+/* Unwinds the stack for a record of `words` words. */
 MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
 				      uint64_t *stamp)
 {
@@ -139,8 +139,8 @@ MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 	mg_put(t, r, s, stamp);
 }
 
-/* Records an event with its stack and leaves the writer, which has been entered. mg_pass
- * (hooks.c) only counts an allocation, mg_leave records nothing. */
+/* Records an event with its stack, by a writer that has been entered, and leaves the writer.
+ * Alternatives: mg_pass (hooks.c) only counts an allocation, mg_leave records nothing. */
 MG_INLINE void mg_record(struct mg_writer *t, const uint64_t *frame, const struct mg_record r)
 {
 	mg_put_with_stack(t, frame, r);
@@ -187,7 +187,8 @@ MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t add
 MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp)
 {
 	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
-	/* in units of 16 bytes; too large for a short record if not a multiple */
+	/* in units of 16 bytes; too large for a short record if the address is not a multiple of
+	 * 16 */
 	uint64_t place = address >> 4 | address << 60;
 	if (MG_UNLIKELY(since >> MG_SHORT_FREE_STAMP | place >> MG_SHORT_FREE_SHIFT | t->flags) ||
 	    MG_UNLIKELY(!mg_has_room(t, 1))) {

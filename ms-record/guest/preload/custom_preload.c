@@ -11,8 +11,8 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
-/* Tells whether the call is to be recorded. The guest's own calls are not: the next provider of
- * malloc may be hooked under another of its names. */
+/* Tells whether the call is to be recorded. Calls made by the guest itself are not: the malloc
+ * that the guest calls may be hooked under another name. */
 bool mg_custom_is_open(const uint64_t *frame)
 {
 	if (frame[1] - (uint64_t)__ehdr_start < (uint64_t)(_etext - __ehdr_start))
@@ -25,8 +25,8 @@ struct mg_writer *mg_custom_writer(void)
 	return mg_own_writer();
 }
 
-/* Finds a module without changing vector registers: for a new address, it calls the dynamic
- * linker, which may use them. */
+/* Finds a module and preserves the vector registers, which the dynamic linker may use when it is
+ * called for a new address. */
 static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 {
 	_Alignas(64) unsigned char area[MG_VECTORS_BYTES];
@@ -38,7 +38,7 @@ static bool find_unwind_info_kept(uint64_t ip, struct mg_unwind_info *info)
 
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
-/* Lets ms-record make its next step, and waits for that; false = the connection is lost. */
+/* Asks ms-record for its next step, and waits for the answer; false = the connection is lost. */
 static bool exchange(int fd)
 {
 	enum { NO_SIGNAL = 0x4000 };
@@ -70,7 +70,8 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	mg_custom_open((const struct mg_hook *)s->hooks, s->hook_count);
 }
 
-/* Asks ms-record for hooks when dlopen has changed the list of modules; dlclose requires none. */
+/* Asks ms-record for hooks when dlopen has changed the list of modules; after a dlclose none are
+ * needed. */
 void mg_custom_linker(const uint64_t *frame)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };

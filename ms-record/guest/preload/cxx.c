@@ -30,13 +30,13 @@ enum {
 	OPERATORS
 };
 
-/* NAME_operators.S */
+/* defined in NAME_operators.S */
 extern void *mg_cxx_target[OPERATORS] __attribute__((visibility("hidden")));
 extern void *const mg_cxx_wrapper[OPERATORS] __attribute__((visibility("hidden")));
 extern const char *const mg_cxx_name[OPERATORS] __attribute__((visibility("hidden")));
 
 static void *provider[OPERATORS];
-static bool foreign[NEWS]; /* true: it is in another module than malloc */
+static bool foreign[NEWS]; /* true: the operator is in another module than malloc */
 
 /* ---- calls of operators ------------------------------------------------------------------------
  *
@@ -112,7 +112,8 @@ void mg_cxx_init(void)
 	struct mg_symbols y;
 	mg_symbols_read(&y, mg_own_map);
 	uint64_t first = (uint64_t)y.symbols & ~UINT64_C(4095);
-	uint64_t bytes = (uint64_t)y.strings - first; /* the strings follow the symbols */
+	/* the string table follows the symbol table */
+	uint64_t bytes = (uint64_t)y.strings - first;
 	if (bytes > 65536 ||
 	    mg_syscall(SYS_mprotect, first, bytes, PROT_READ | PROT_WRITE, 0, 0, 0))
 		bytes = 0;

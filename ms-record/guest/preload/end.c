@@ -33,8 +33,8 @@
 #define AT_ONCE 4
 #define KNOWN ((void *)1)
 
-/* NAME_preload.S: saves the callee-saved registers, and calls mg_end_hold with its frame.
- * `known`: not NULL if `status` is the exit status. */
+/* NAME_preload.S: saves the callee-saved registers in its stack frame, and passes that to
+ * mg_end_hold. `known`: not NULL if `status` is the exit status. */
 void mg_end_enter(int status, void *known);
 void mg_end_enter_quick(void *unused);
 void mg_end_hold(const uint64_t *frame, int status, bool known);
@@ -49,8 +49,8 @@ int (*mg_end_vfork(void))(void)
 	return mg_real.vfork ? mg_real.vfork : mg_real.fork;
 }
 
-/* E4: tells whether this is a child of vfork. The C library stores a thread's tid; a child of
- * vfork finds its parent's there. */
+/* Tells whether this is a child of vfork, in which the tid stored by the C library is the
+ * parent's (E4). */
 static bool is_vfork_child(void)
 {
 	return __atomic_load_n(&vforked, __ATOMIC_RELAXED) && !mg_filtered() &&
@@ -70,14 +70,13 @@ static void abandon_hook(void)
 			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* Tells whether ms-record is certainly running, however slowly, and may take longer than
- * SEEN_MS. */
+/* Tells whether ms-record is known to be running; it may then take longer than SEEN_MS. */
 static bool recorder_lives(const struct mg_session *s)
 {
 	return !mg.sequence && s->end_wait_ms > SEEN_MS && !mg_heartbeat_timeout(s, 1);
 }
 
-/* E2: waits until ms-record is done. */
+/* Waits until ms-record has read the memory of this process (E2). */
 static void wait(struct mg_session *s)
 {
 	uint64_t start = mg_ticks(), ms = s->tsc_hz / 1000;

@@ -14,14 +14,14 @@
 #include "preload.h"
 #include "ms-record/guest/step.h"
 
-#define STEPS 64 /* most frames of the C library in between */
+#define STEPS 64 /* maximum number of C library frames that a walk passes */
 
 struct range {
 	uint64_t start, end;
 };
 static struct range libc, guest, enders[2];
 
-/* Holds a walk and the callee-saved registers of its current frame. */
+/* Holds the state of a stack walk and the callee-saved registers of the current frame. */
 struct way {
 	struct walk walk;
 	uint64_t kept[MG_KEPT];
@@ -33,7 +33,7 @@ static bool holds(const struct range *r, uint64_t ip)
 	return ip - 1 - r->start < r->end - r->start;
 }
 
-/* Steps to the caller. False = its rule is not a plain one. */
+/* Steps to the caller's frame. Returns false if its unwinding rule is not a simple one. */
 static bool leave(struct way *w)
 {
 	struct mg_unwind_info info;
@@ -70,8 +70,8 @@ static bool leave_enders(struct way *w)
 	return w->exited;
 }
 
-/* Tells whether only the C library lies between the current frame and the thread's start; if so,
- * `w` ends there. */
+/* Tells whether all frames from the current one to the thread's start are the C library's; if
+ * so, `w` is at the start. */
 static bool is_over(struct way *w)
 {
 	int n = 0;
@@ -81,8 +81,8 @@ static bool is_over(struct way *w)
 	return n && mg.main_entry - w->walk.sp <= 64;
 }
 
-/* Returns an entry for this thread: the one it used before, as a child of vfork whose exit was
- * not the end, or a free one. */
+/* Returns an entry for this thread: the one that it used before (when a child of vfork exited),
+ * or a free one. */
 static struct mg_end_frame *place(uint64_t tp)
 {
 	struct mg_end_frame *v = mg.session->end_frames;

@@ -21,8 +21,8 @@ MG_INLINE bool passes(uint64_t size)
 	return true;
 }
 
-/* Notes the block; false = the allocation failed, and preload.c tries again and records the
- * failure. */
+/* Stores the block for later recording; false = the allocation failed, and preload.c retries it
+ * and records the failure. */
 MG_INLINE bool passed(const void *block)
 {
 	mg_own.passed = block;
@@ -49,8 +49,8 @@ MG_EXPORT void *calloc(size_t n, size_t size)
 	return quick && passed(block) ? block : mg_calloc(n, size);
 }
 
-/* Takes the fast path unless `size` is 0, after which the old block may be freed without a new
- * one. */
+/* Takes the fast path unless `size` is 0: then the old block may be freed although no new one is
+ * returned. */
 MG_EXPORT void *realloc(void *old, size_t size)
 {
 	bool quick = size && free_passes(old) && passes(size);
@@ -76,7 +76,7 @@ MG_EXPORT void free(void *block)
 		mg_free(block);
 }
 
-/* Defines the other names of free, which by definition do the same; not every libc has them. */
+/* Defines the other names of free as aliases, because some libcs have them. */
 #define NAMED_SAME(name) __asm__(".globl " #name "\n.set " #name ", free\n");
 #define NAMED_PLAIN(name)
 #define NAMED_ENTRY(name)

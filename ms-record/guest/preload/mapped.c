@@ -17,8 +17,8 @@
 #include "ms-record/guest/core.h"
 #include "preload.h"
 
-/* Repeats constants of the kernel's interface, because its header declares functions with other
- * types. */
+/* Repeats constants of the kernel's interface: the header that defines them declares these
+ * functions with other types. */
 #define MAP_FAILED ((void *)-1)
 #define MAP_ANONYMOUS 0x20
 #define MAP_HUGETLB 0x40000

@@ -19,9 +19,11 @@
 #define NOTES_MOST 4096u
 #define ASKED_MS 1000u
 
-/* Holds what only this process needs to know of a module, at the same index as in the table. */
+/* Holds data of a module that only this process needs, at the same index as in the table of
+ * modules. */
 struct module_facts {
-	/* copy of the table's entry, for use after a fork, when the table is the parent's */
+	/* copy of the table's entry, for use after a fork, when the table belongs to the parent
+	 * process */
 	struct mg_module module;
 	uint64_t low, high;
 	uint64_t code_low, code_high; /* the largest readable code segment */
@@ -249,8 +251,8 @@ static void note_known(uint32_t n)
 }
 
 /* Has ms-record open the files of mapped modules, because the program may remove or replace them
- * at any time. ms-record has ASKED_MS for that; if it has once failed to answer in time, no
- * thread waits again; nor under a seccomp filter, under which it cannot be woken. */
+ * at any time. Waits at most ASKED_MS. Does not wait once ms-record has failed to answer in
+ * time, nor under a seccomp filter, under which ms-record cannot be woken. */
 static void have_files_opened(void)
 {
 	struct mg_session *s = mg.session;

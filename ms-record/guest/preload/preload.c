@@ -150,8 +150,8 @@ MG_EXPORT void memscope_v1_ignore(const void *block)
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Begins a new epoch before the real dlclose, for stacks taken while destructors run, and
- * another one after it, because addresses may be reused by other modules. */
+/* Begins a new epoch of the table of modules before the real dlclose, for stacks taken while
+ * destructors run, and another one after it, because addresses may be reused by other modules. */
 MG_EXPORT int dlclose(void *handle)
 {
 	if (!mg.session || !mg_is_open(MG_FRAME))
@@ -159,7 +159,7 @@ MG_EXPORT int dlclose(void *handle)
 	uint32_t generation = mg.generation;
 	mg_modules_before_close();
 	int r = mg_real.dlclose(handle);
-	/* A destructor may fork; then the child's module table does not expect this dlclose. */
+	/* If a destructor forked, the child's table of modules does not expect this dlclose. */
 	if (mg.generation == generation && mg_is_open(MG_FRAME))
 		mg_modules_after_close();
 	return r;
@@ -167,7 +167,8 @@ MG_EXPORT int dlclose(void *handle)
 
 /* ---- forks ----------------------------------------------------------------------------------- */
 
-/* Interposes fork only: posix_spawn and raw system calls are not, see fork.c; vfork is in end.c. */
+/* Interposes fork. posix_spawn and raw system calls are not interposed (see fork.c); end.c
+ * handles vfork. */
 MG_EXPORT int fork(void)
 {
 	uint64_t stamp = mg_fork_begin(MG_FRAME);
@@ -178,9 +179,9 @@ MG_EXPORT int fork(void)
 
 /* ---- system calls and clocks that the program forbids itself: confine.c ---------------------- */
 
-/* Reports to confine.c a system call that may forbid further ones, or may turn those of code
- * other than the program's into a signal (user dispatch, per thread). A call that only queries
- * the kernel's abilities has flags with the strict mode, or no filter. */
+/* Notifies confine.c of a system call that may forbid system calls, or may turn system calls
+ * made outside the program's code into a signal (user dispatch, per thread). A call that only
+ * queries the kernel's abilities has flags with the strict mode, or no filter. */
 static void confine(long number, unsigned long a, unsigned long b, unsigned long c)
 {
 	bool control = number == SYS_prctl, seccomp = control && (int)a == PR_SET_SECCOMP;
@@ -231,7 +232,8 @@ MG_EXPORT int mlockall(int flags)
 	return r ? -1 : 0;
 }
 
-/* Does madvise, mlockall, and calls that install filters, for syscall in NAME_preload.S. */
+/* Handles madvise, mlockall, and calls that install filters, when the program makes them by
+ * syscall() (NAME_preload.S). */
 long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d, unsigned long e, unsigned long f);
 long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,

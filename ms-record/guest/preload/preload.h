@@ -55,8 +55,8 @@ struct mg_real {
 	void *(*mmap)(void *, size_t, int, int, int, long);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
-	/* The C library's functions; a sanitizer in the program has its own, which are not ready
-	 * yet. */
+	/* Functions of the C library itself. A sanitizer in the program may define its own
+	 * versions, which are not initialized yet. */
 	int (*on_exit)(void (*f)(int, void *), void *arg);
 	int (*__cxa_at_quick_exit)(void (*f)(void *), void *dso);
 	int (*dl_iterate_phdr)(int (*f)(struct dl_phdr_info *, size_t, void *), void *arg);
@@ -104,7 +104,8 @@ void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes);
 void mg_arena_gone(const void *address, uint64_t bytes);
 /* Notes that the end of the heap was moved up; the C library does not report that to us. */
 void mg_arena_brk(void);
-/* Called from the constructor, once the allocator is known. `by_libc`: it is the C library's. */
+/* Called from the constructor, once the allocator is known. `by_libc`: the allocator is the C
+ * library's. */
 void mg_arenas_init(bool by_libc);
 
 /* roots.c: lets ms-record read the program's roots. Called from the constructor. */
@@ -151,7 +152,7 @@ struct mg_unwind_info;
  * = unknown. */
 bool mg_find_unwind_info(uint64_t ip, struct mg_unwind_info *info);
 
-/* Takes a lock that is never waited for long; false = it is taken. */
+/* Takes a lock that threads hold only for a short time; false = another thread still holds it. */
 static inline bool mg_try_lock(uint32_t *lock, unsigned tries)
 {
 	while (tries--) {

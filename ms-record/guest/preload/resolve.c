@@ -14,8 +14,8 @@
 #include "preload.h"
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-/* Declares the lists of modules of glibc's and musl's dynamic linkers. Musl's preloads us too, if
- * a glibc program runs a musl program. */
+/* Declares the lists of modules of glibc's and musl's dynamic linkers. This library is also
+ * preloaded by musl's linker, if a glibc program executes a musl program. */
 #pragma weak _r_debug
 extern const struct r_debug *const _dl_debug_addr __attribute__((weak));
 
@@ -28,7 +28,8 @@ void mg_symbols_read(struct mg_symbols *y, const struct link_map *m)
 	uint64_t bias = m->l_addr;
 	*y = (struct mg_symbols){0};
 	for (const Elf64_Dyn *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
-		/* The linker relocates the address in place, but not in a read-only segment. */
+		/* The dynamic linker relocates this address in place, unless the segment is
+		 * read-only. */
 		const void *p = (void *)(d->d_un.d_ptr + (d->d_un.d_ptr < bias ? bias : 0));
 		if (d->d_tag == DT_SYMTAB)
 			y->symbols = p;
@@ -54,7 +55,7 @@ static bool is_it(const struct mg_symbols *y, uint32_t i, const char *name)
 	       !(y->versions && y->versions[i] & 0x8000);
 }
 
-/* Returns a symbol's index, 0 = not there. */
+/* Returns a symbol's index; 0 = not found. */
 static uint32_t index_of(const struct mg_symbols *y, const char *name)
 {
 	const uint32_t *h = y->gnu_hash;
@@ -152,8 +153,8 @@ void mg_resolve(void)
 
 /* ---- usable sizes ---------------------------------------------------------------------------- */
 
-/* The function has to be the same allocator's as malloc: given another's block, it would read
- * bytes that are no header. */
+/* Requires that the function belongs to the same allocator as malloc: for a block of another
+ * allocator, it would read bytes that are not a block header. */
 bool mg_resolve_usable(void)
 {
 	const struct link_map *m = NULL;

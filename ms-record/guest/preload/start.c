@@ -81,8 +81,8 @@ static void disable(const char *why)
 	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
 }
 
-/* Maps the session, with the first data windows, and the first page of the slots for forked
- * children: see grow.c. Sets mg.writer_count to the rings that can be used. */
+/* Maps the session with the first data windows and the first page of the memory for forked
+ * children: see grow.c. Sets mg.writer_count to the number of rings that can be used. */
 static bool map_session(int fd, uint64_t bytes)
 {
 	struct mg_session *s = map(sizeof(*s), fd, 0);

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 	.text
 
-	/* Saves the callee-saved registers, and calls mg_end_hold with its frame. */
+	/* Saves the callee-saved registers in its stack frame, and passes that to mg_end_hold. */
 	.globl mg_end_enter
 	.hidden mg_end_enter
 	.type mg_end_enter, @function
@@ -37,7 +37,7 @@ mg_end_enter:
 	.cfi_endproc
 	.size mg_end_enter, .-mg_end_enter
 
-	/* Does the same for quick_exit, which does not pass the status to its handlers. */
+	/* Calls mg_end_enter for quick_exit, which does not pass the status to its handlers. */
 	.globl mg_end_enter_quick
 	.hidden mg_end_enter_quick
 	.type mg_end_enter_quick, @function
