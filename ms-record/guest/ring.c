@@ -64,12 +64,14 @@ static void sleep_for_tail(struct mg_writer *t, uint64_t tail)
 	mg_wake_recorder();
 	if (__atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) == tail)
 		mg_futex(&r->tail_futex, MG_FUTEX_WAIT, seen, 100000000);
-	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED); /* not `r`: see fork.c */
+	/* a fork may have replaced the ring: see fork.c */
+	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED);
 }
 
 void mg_waited(struct mg_writer *t, uint64_t ticks)
 {
-	struct mg_ring *r = t->ring; /* may differ from the one before the wait: see fork.c */
+	/* after the wait: a fork may have replaced the ring, see fork.c */
+	struct mg_ring *r = t->ring;
 	r->waited += ticks;
 	if (ticks > r->waited_max)
 		r->waited_max = ticks;
@@ -99,7 +101,7 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
-/* W1: ends this lap. */
+/* Ends the current lap through the window by an MG_WRAP record (W1). */
 static void wrap(struct mg_writer *t)
 {
 	*(uint64_t *)(void *)(t->window + t->offset) = mg_word0(MG_WRAP, 0, 0, 0);
@@ -121,7 +123,7 @@ static void wrap(struct mg_writer *t)
 	t->size = mg_lap_bytes(t->ring);
 }
 
-/* W7: restores the state from what was published. */
+/* Restores the writer's state from what it has published (W7). */
 void mg_ring_recover(struct mg_writer *t)
 {
 	t->head = __atomic_load_n(&t->ring->head, __ATOMIC_ACQUIRE);
@@ -136,7 +138,7 @@ void mg_ring_recover(struct mg_writer *t)
 	__atomic_store_n(&t->ring->waiting, 0, __ATOMIC_RELAXED);
 }
 
-/* W2: the offset that a record and its 8 bytes must not pass. */
+/* Returns the offset that a record and the 8 bytes kept for MG_WRAP must not exceed (W2). */
 static uint64_t limit_of(const struct mg_writer *t)
 {
 	uint64_t behind = t->head - t->tail; /* number of unread bytes */
@@ -147,7 +149,7 @@ static uint64_t limit_of(const struct mg_writer *t)
 	return t->tail - t->lap_before;
 }
 
-/* W6: sets the mark. */
+/* Sets t->mark, the offset up to which records are written without another check (W6). */
 static void set_mark(struct mg_writer *t, uint64_t limit, uint64_t bytes)
 {
 	uint64_t unread = t->head - t->tail, half = t->size / 2;

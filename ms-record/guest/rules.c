@@ -28,7 +28,8 @@
  */
 #include "core.h"
 
-#define LATE 256u /* most epochs by which a thread in a hook may lag behind */
+/* maximum number of epochs (module changes) by which a thread in a hook may be late */
+#define LATE 256u
 
 void mg_rules_init(void *memory)
 {
@@ -73,7 +74,7 @@ uint64_t mg_rule_derive(uint64_t ip)
 	if (!mg.backend.find_unwind_info(ip & ~MG_EXACT_IP, &info))
 		return mg_rule_outside(ip);
 	uint64_t rule = mg_eh_frame_rule(&info, ip);
-	/* a rule, or not behind a call */
+	/* there is a rule, or the address does not follow a call */
 	if (MG_RULE_TYPE(rule) != MG_RULE_NONE || MG_RULE_CFA_OFFSET(rule))
 		return rule;
 	return mg_flow_rule(&info, ip & ~MG_EXACT_IP, ip & MG_EXACT_IP);
@@ -91,7 +92,7 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 		if (old.key == new.key)
 			return true;
 		if (old.key && (uint16_t)((old.key >> 47) - epoch) < LATE)
-			continue; /* T2: the slot is of this epoch, or of a later one */
+			continue; /* the slot holds a rule of this epoch or a later one (T2) */
 		if (!mg_swap_pair(slot, (const uint64_t[2]){old.key, old.rule},
 				  (const uint64_t[2]){new.key, new.rule}))
 			continue; /* another thread took the slot; try the next one */
@@ -102,7 +103,7 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 	return false;
 }
 
-/* T4: switches to the next larger table, and copies the valid rules of this one. */
+/* Switches to the next larger table, and copies the valid rules of table `t` into it (T4). */
 static void grow(struct mg_rule_table *t, uint32_t epoch)
 {
 	struct mg_rule_table *next = t + 1, *now = t;

@@ -24,19 +24,19 @@ enum mg_rule_type {
 	MG_RULE_END = 5,     /* the outermost frame: no return address */
 	/* neither a known module's .eh_frame nor its code gives a rule for this ip */
 	MG_RULE_NONE = 6,
-	MG_RULE_COMPLEX = 7, /* a CFI rule that has no other type here: ms-record unwinds a copy */
-	/* rules of addresses in no known module; never kept */
-	MG_RULE_UNKNOWN = 8,   /* code of a mapped file: ms-record unwinds a copy */
-	MG_RULE_CODE_SP = 9,   /* code made at run time; as MG_RULE_FROM_SP */
-	MG_RULE_CODE_BP = 10,  /* code made at run time; as MG_RULE_FROM_BP */
+	MG_RULE_COMPLEX = 7, /* any other CFI rule: ms-record unwinds a copy of the stack */
+	/* Rules of addresses outside all known modules, which are never stored. */
+	MG_RULE_UNKNOWN = 8,   /* code of a mapped file: ms-record unwinds a copy of the stack */
+	MG_RULE_CODE_SP = 9,   /* code generated at run time; CFA as in MG_RULE_FROM_SP */
+	MG_RULE_CODE_BP = 10,  /* code generated at run time; CFA as in MG_RULE_FROM_BP */
 	MG_RULE_CODE_END = 11, /* code made at run time, without a known rule */
 	MG_RULE_NO_CODE = 12,  /* not known to be code */
 	MG_RULE_FRAMED = 13,   /* code that keeps a frame pointer, as reported by ms-record */
-	/* rules from the code itself, if a known module has no CFI for it. Kept, and used if a
-	 * call left the return address that they lead to; with MG_BP_AT_BP, only if bp is right
-	 * below that address */
-	MG_RULE_FLOW_BP = 14, /* as MG_RULE_FROM_BP */
-	MG_RULE_FLOW_SP = 15, /* as MG_RULE_FROM_SP */
+	/* Rules derived from the code of a known module without CFI. They are stored, and used
+	 * only if the return address to which they lead follows a call; with MG_BP_AT_BP, only
+	 * if bp is right below that address. */
+	MG_RULE_FLOW_BP = 14, /* CFA as in MG_RULE_FROM_BP */
+	MG_RULE_FLOW_SP = 15, /* CFA as in MG_RULE_FROM_SP */
 };
 enum mg_rule_bp { MG_BP_SAME = 0, MG_BP_AT_CFA = 1, MG_BP_AT_BP = 2 };
 enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
@@ -75,7 +75,7 @@ uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip);
 #define MG_KEPT_LOST 1 /* value in `kept`: the register's location is unknown */
 uint64_t mg_eh_frame_kept(const struct mg_unwind_info *info, uint64_t ip, int16_t kept[MG_KEPT]);
 
-/* Returns the rule of an address in no known module. */
+/* Returns the unwinding rule of an address outside all known modules. */
 uint64_t mg_rule_outside(uint64_t ip);
 
 struct mg_rule_slot {
@@ -123,7 +123,7 @@ struct mg_rule_table {
  * hook's caller through `n` frames to a frame that was remembered already. See unwind.c. */
 #define MG_PATH_BITS 7u
 #define MG_PATHS (1u << MG_PATH_BITS)
-#define MG_PATH_MOST 12u /* a multiple of 4 */
+#define MG_PATH_MOST 12u /* maximum number of return addresses of a path; a multiple of 4 */
 struct mg_slot {
 	uint64_t address, value;
 };
@@ -143,7 +143,8 @@ struct mg_whole {
 	uint64_t sp;              /* sp of the hook's caller; 0 = empty */
 	uint64_t bp;              /* bp of the hook's caller, if `need` is set */
 	uint8_t need;             /* 1 = bp is compared too */
-	uint8_t frames, words;    /* number of frames, and of all words; 0 = seen only once */
+	/* number of frames; number of words in `value`; 0 = stack seen only once */
+	uint8_t frames, words;
 	uint8_t flags;
 	uint8_t sent; /* 1 = ms-record has this stack */
 	uint16_t top; /* highest value in `at` */

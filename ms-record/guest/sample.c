@@ -33,7 +33,7 @@
 #include "sample.h"
 
 #define SLOTS 16u
-#define WINDOW 32u      /* slots of the home bucket and of the next one */
+#define WINDOW 32u      /* number of slots searched: those of the home bucket and of the next one */
 #define WRITER_HOT 192u /* bytes of a writer that recording a sample accesses */
 #define OVERFLOWED 0x80u
 #define BITS_FIRST 8u
@@ -84,7 +84,8 @@ static uint64_t minus_log2(uint64_t u)
 uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
 {
 	uint64_t log2 = minus_log2(random);
-	uint64_t scale = (uint64_t)((unsigned __int128)mean * LN2 >> 44); /* mean ln 2, by 2^20 */
+	/* mean * ln 2, scaled by 2^20 */
+	uint64_t scale = (uint64_t)((unsigned __int128)mean * LN2 >> 44);
 	unsigned __int128 one = (unsigned __int128)1 << (LOG_BITS + 20);
 	uint64_t bytes = (uint64_t)(((unsigned __int128)log2 * scale + one - 1) >> (LOG_BITS + 20));
 	return bytes ? bytes : 1;
@@ -146,7 +147,7 @@ static uint64_t home_of(const struct mg_sample_table *m, uint64_t key)
 	return (key >> 4) * GOLDEN >> m->shift;
 }
 
-/* S4: adds `by` to a page's count, unless that is UINT8_MAX. */
+/* Adds `by` to the count of a page, unless the count is UINT8_MAX (S4). */
 static void count_page(uint64_t key, int by)
 {
 	uint8_t *page = mg_sample_page(key), n = __atomic_load_n(page, __ATOMIC_RELAXED);
@@ -178,8 +179,8 @@ void mg_sample_take(struct mg_writer *t, uint64_t key)
 	mg_sample_keep(key);
 }
 
-/* Replaces `was` by `now` in a slot of the home bucket or the next, one of the two being 0;
- * false = no slot holds `was`. */
+/* Replaces `was` by `now` in a slot of the home bucket or the next one; one of the two values is
+ * 0 (empty). Returns false if no slot holds `was`. */
 static bool change(const struct mg_sample_table *m, uint64_t home, uint64_t was, uint64_t now)
 {
 	uint64_t *slot = m->slots + home * SLOTS;

@@ -5,7 +5,7 @@
 
 #include "core.h"
 
-/* A block's key is its address, with the highest bit set for one of ms_alloc. */
+/* A block's key is its address, with the highest bit set if ms_alloc allocated the block. */
 #define MG_SAMPLE_USER (UINT64_C(1) << 63)
 
 /* Returns the number of bytes up to and including the next sample point, at least 1, computed
@@ -18,21 +18,21 @@ void mg_sample_begin(struct mg_writer *t);
 #define MG_SAMPLE_BITS_MOST 16u
 size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);
-/* Notes a block. */
+/* Adds a block to the sampled blocks. */
 void mg_sample_keep(uint64_t key);
-/* Notes a block in a pool, unless it is noted already: pooled blocks are freed without a free
- * that is seen here. */
+/* Adds a block in a pool to the sampled blocks, unless it is among them already, because no free
+ * is reported for blocks in a pool. */
 void mg_sample_keep_once(uint64_t key);
-/* Restarts the countdown, without recording anything: it ran out on something that is not a
+/* Restarts the countdown without recording anything, because it ended at something other than a
  * block. */
 void mg_sample_again(struct mg_writer *t);
-/* Restarts the countdown, and notes the block with this key as sampled. */
+/* Restarts the countdown, and adds the block with this key to the sampled blocks. */
 void mg_sample_take(struct mg_writer *t, uint64_t key);
-/* Prefetches the memory that recording this block will access, which has probably left the
- * caches. Returns what mg_whole_ahead returns. */
+/* Prefetches the memory that recording this block will access, because it is probably no longer
+ * cached. Returns the result of mg_whole_ahead. */
 struct mg_whole *mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key);
-/* Counts down by `size`. True: the allocation is to be recorded, and mg_sample_take is to be
- * called. */
+/* Subtracts `size` from the countdown. Returns true if the allocation has to be recorded; the
+ * caller then calls mg_sample_take. */
 MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 {
 	bool due = mg_count_down(MG_UNTIL_SAMPLE(t), size + !size);
@@ -52,9 +52,10 @@ MG_INLINE bool mg_sample_unknown(uint64_t key)
 {
 	return !__atomic_load_n(mg_sample_page(key), __ATOMIC_RELAXED);
 }
-/* Tells whether this allocation is to be recorded, and if so notes its block: the slow path of
- * mg_sample_due. `frame`: the hook's frame. */
+/* Tells whether this allocation has to be recorded, and if so adds its block to the sampled
+ * blocks: the slow path of mg_sample_due. `frame`: the hook's frame. */
 bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size);
-/* Tells whether this block's free is to be recorded, and if so removes the block. */
+/* Tells whether this block's free has to be recorded, and if so removes the block from the
+ * sampled blocks. */
 enum mg_sampled { MG_SAMPLED_NO, MG_SAMPLED_YES, MG_SAMPLED_UNSURE };
 enum mg_sampled mg_sample_free(uint64_t key);

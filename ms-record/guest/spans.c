@@ -68,7 +68,7 @@ void mg_on_cover(const uint64_t *frame, struct mg_span span)
 	mg_leave(t);
 }
 
-/* Writes the record stamped before the real call, or gives up that stamp. */
+/* Writes the record that was stamped before the real call, or releases that stamp. */
 static void end_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 		      struct mg_span span, uint64_t flags, bool done)
 {

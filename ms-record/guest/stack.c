@@ -32,8 +32,8 @@
 
 #define MAIN_GAP (UINT64_C(1) << 20)
 #define ASKED_PAGES 16
-/* Offsets in glibc's thread block: of its own address, and of the range that may hold the
- * stack's bounds. */
+/* Offsets in glibc's thread control block: of the block's own address, and of the first and last
+ * words in which the stack's bounds are searched. */
 #define SELF_FIELD 16u
 #define BLOCK_LOW 704u
 #define BLOCK_HIGH 2304u
@@ -77,9 +77,9 @@ static bool find_listed(uint64_t at, struct mg_range *found)
 	return low < high;
 }
 
-/* Finds the stack's bounds in a thread block. In the main thread's block, glibc stores the
- * process's first sp as the stack's size; in a static executable, the value that _start made of
- * it. */
+/* Finds the offset of the stack's bounds in a thread control block, from the main thread's
+ * block: glibc stores there, as the stack's size, the process's initial sp, which _start has
+ * changed a little in a static executable. */
 static void find_field(void)
 {
 	uint64_t field = MG_NO_FIELD;
@@ -123,7 +123,7 @@ struct mg_range mg_thread_block(void)
 static bool can_read(uint64_t at)
 {
 	enum { CMP_REQUEUE_PRIVATE = 4 | 128, FAULT = -14 };
-	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* confine.c, C1 */
+	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* see C1 in confine.c */
 	long r =
 		mg_filtered() ? FAULT : mg_syscall(SYS_futex, at, CMP_REQUEUE_PRIVATE, 0, 0, at, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
@@ -166,7 +166,7 @@ uint64_t mg_rule_outside(uint64_t ip)
 		want_list();
 		return MG_RULE_NO_CODE;
 	}
-	bool file = r.end & MG_RANGE_FILE; /* a module not in the table yet */
+	bool file = r.end & MG_RANGE_FILE; /* true: perhaps a module that is not in the table yet */
 	uint64_t rule = MG_RULE_CODE_END;
 	if (!(ip & MG_EXACT_IP))
 		rule = r.end & MG_RANGE_FRAMED ? MG_RULE_FRAMED : mg_code_rule(ip, &r);

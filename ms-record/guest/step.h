@@ -6,7 +6,7 @@
 
 #include "core.h"
 
-/* Holds the state of a walk in progress. */
+/* Holds the state of a stack walk in progress. */
 struct walk {
 	uint64_t ip, sp, bp;
 	uint64_t low, high;         /* slots may be read in [low, high) */
@@ -14,7 +14,7 @@ struct walk {
 	uint64_t v8;                /* sp after the last step from a frame of V8's or Java's code */
 	uint32_t flags;
 	uint32_t epoch; /* epoch of the rules */
-	bool copy;      /* the walk cannot continue: a copy has to be sent */
+	bool copy;      /* the walk cannot continue: a copy of the stack has to be sent */
 	bool keepable;
 	bool deep; /* the stack has more frames than fit */
 };
@@ -40,7 +40,7 @@ MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
 	return mg_rule_miss(ip, epoch);
 }
 
-/* U3 of unwind.c: tells whether [at, at + 8) may be a slot of a frame whose sp is `sp`. */
+/* Tells whether [at, at + 8) may be a slot of a frame whose sp is `sp` (U3 in unwind.c). */
 MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
 {
 	return at - sp < w->high - sp && w->high - at >= 8 && !(at & 7);
@@ -87,7 +87,7 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 	uint32_t type = MG_RULE_TYPE(rule);
 	uint64_t bp = w->bp, low = w->v8 == w->sp || type == MG_RULE_FRAMED ? bp : bp - 16;
 	if (type == MG_RULE_COMPLEX || type == MG_RULE_NO_CODE ||
-	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* not behind a call */
+	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* follows no call */
 	    !is_slot(w, w->sp, low) || !is_slot(w, w->sp, bp + 8) ||
 	    (low != bp && (load(low) != w->sp || load(bp - 8) & ~UINT64_C(126))))
 		return false;
@@ -98,9 +98,9 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 	return true;
 }
 
-/* Tells whether the return address at the CFA that the rule gives is behind a call; a stack that
- * the program made itself may begin with an address that is not. Also checks that bp is the
- * frame pointer, if the rule requires that. */
+/* Tells whether the return address below `cfa` follows a call; on a stack that the program made
+ * itself, the outermost one need not. Also checks that bp is the frame pointer, if the rule
+ * requires that. */
 static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 {
 	if (cfa <= w->sp || cfa > w->high || cfa & 7 ||
@@ -112,8 +112,8 @@ static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 	return MG_RULE_TYPE(rule) != MG_RULE_NO_CODE;
 }
 
-/* Computes the CFA for rules other than register + offset; false = the walk ends here, or has to
- * be a copy. */
+/* Computes the CFA for rules other than register + offset; false = the walk ends here, or the
+ * stack has to be sent as a copy. */
 static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 {
 	switch (MG_RULE_TYPE(rule)) {
@@ -142,8 +142,8 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 		return false;
 	case MG_RULE_NONE:
 		/* The dynamic linker's entry, which has no CFI, is the outermost frame of the
-		 * code that it calls. So is an address not behind a call, if the program started
-		 * that code on a stack of its own. */
+		 * code that it calls. On a stack that the program made itself, an address that
+		 * follows no call is the outermost one, too. */
 		if (w->sp - (mg.main_entry - 64) >= 128 &&
 		    (!MG_RULE_CFA_OFFSET(rule) || mg_own_stack(w->sp - 8, &(struct mg_range){0})))
 			w->flags |= MG_F_TRUNCATED;
@@ -153,7 +153,7 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 	return false;
 }
 
-/* Steps to the caller; false = the walk ends here, or has to be a copy. */
+/* Steps to the caller; false = the walk ends here, or the stack has to be sent as a copy. */
 MG_INLINE bool step(struct walk *w, uint64_t rule)
 {
 	if (MG_UNLIKELY(MG_RULE_TYPE(rule) >= MG_RULE_NONE) && is_at_bp(w, rule))

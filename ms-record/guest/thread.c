@@ -11,9 +11,9 @@ struct mg_core mg = {.gate = &mg_closed_gate};
 
 /* number of events after which a thread without a ring looks for one again */
 #define RETRY_EVENTS 256u
-/* Limits for hooks of signal handlers that interrupt a hook: see enter_busy. */
-#define NESTED 4u       /* most nested hooks with rings */
-#define NESTED_WALKS 2u /* most nested hooks whose stacks are taken unconditionally */
+/* Limits for hooks called in signal handlers that interrupt another hook: see enter_busy. */
+#define NESTED 4u       /* maximum number of nested hooks with rings of their own */
+#define NESTED_WALKS 2u /* maximum number of nested hooks that always take their stacks */
 #define LOOKS 1u
 #define REFUSED 64u
 
@@ -73,7 +73,8 @@ static void to_usual(struct mg_writer *t)
 	t->deep = 0;
 	t->rules = (uint64_t *)((uint64_t)t + WRITER_HEADER);
 	uint64_t *index =
-		t->rules + MG_OWN_RULES; /* its frames may be more than the new capacity holds */
+		/* to be cleared: it may refer to more frames than the new capacity */
+		t->rules + MG_OWN_RULES;
 	for (uint32_t i = 0; i < MG_INDEX / 4; i++)
 		index[i] = 0;
 	arrays(t, (uint64_t)t + WRITER_HEADER + OWN_BYTES, mg.frames);
@@ -113,7 +114,7 @@ static struct mg_writer *writer_of(uint32_t ring)
 	return t;
 }
 
-/* R9: takes ring `i`, whose bit in `word` this thread has cleared. */
+/* Takes ring `i`, whose bit in `word` this thread has cleared (R9). */
 static struct mg_writer *take(uint32_t i, uint64_t *word)
 {
 	const struct mg_session *s = mg.session;
@@ -159,13 +160,13 @@ static bool is_new_recording(const struct mg_writer *t)
 	return t->wake != __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
 }
 
-/* R8, R9: restarts the writer's ring for another recording, or another thread. */
+/* Restarts the writer's ring for another recording or another thread (R8, R9). */
 static void restart(struct mg_writer *t, uint64_t sp)
 {
 	struct mg_ring *r = t->ring;
 	t->wake = __atomic_load_n(&mg.session->wake, __ATOMIC_ACQUIRE);
 	t->head = t->offset = t->lap = t->lap_before = t->tail = 0;
-	/* No stamp of this thread will be earlier. */
+	/* lower bound of this thread's stamps */
 	t->last = mg.sequence ? 0 : __atomic_load_n(&mg.session->heartbeat, __ATOMIC_RELAXED) - 1;
 	t->size = mg_lap_bytes(r);
 	t->wrapping = t->holding = false;
@@ -201,8 +202,8 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	restart(t, sp);
 }
 
-/* Returns the ticks to wait for ms-record to prepare rings: as long as for room in a ring, but
- * only a short time if rings come only from other threads. */
+/* Returns how many ticks to wait for ms-record to prepare rings: as many as for space in a ring,
+ * but fewer if rings can come only from threads that end. */
 static uint64_t ring_patience(const struct mg_session *s)
 {
 	bool few =
@@ -210,9 +211,9 @@ static uint64_t ring_patience(const struct mg_session *s)
 	return few && s->wait_ticks > UINT64_C(1) << 29 ? UINT64_C(1) << 29 : s->wait_ticks;
 }
 
-/* Tells whether ms-record has ended: it has made no round for as long as a thread waits, and for
- * longer than it ever sleeps. Otherwise each new thread would wait. A forked child's first
- * heartbeat may be an old one. */
+/* Tells whether ms-record seems to have ended, so that new threads do not wait: its heartbeat is
+ * older than a thread waits and than it ever sleeps. Not used in a forked child, whose first
+ * heartbeat may be old. */
 static bool nobody_makes_rings(const struct mg_session *s)
 {
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
@@ -246,8 +247,8 @@ static struct mg_writer *claim_waiting(void)
 	return t;
 }
 
-/* Takes a writer for a thread without one. `self` is 0, or 2 x events + 1 of a thread that found
- * no ring. */
+/* Takes a writer for a thread without one. *self is 0 before the thread's first event, then 2 *
+ * n + 1 after n events without a ring. */
 static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 {
 	uintptr_t events = *self >> 1;
@@ -272,8 +273,8 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	}
 	begin(t, tid, 0, sp);
 	*self = (uintptr_t)t;
-	/* Not earlier: signals arrive at the end of a system call, and a handler that leaves by
-	 * longjmp would leave this thread without a writer permanently. */
+	/* The wake-up comes last: signals arrive at the end of a system call, and a handler that
+	 * left by longjmp would otherwise leave this thread without a writer for good. */
 	uint32_t i = (uint32_t)(t->ring - mg.rings) % MG_RINGS_MOST;
 	if (__atomic_load_n(&mg.head->sleeping, __ATOMIC_RELAXED) == MG_SLEEPS_LONG ||
 	    !__atomic_load_n(&mg.session->free_rings[i / 64], __ATOMIC_RELAXED))
@@ -312,9 +313,10 @@ static struct mg_writer *next_nested(struct mg_writer *t, uint32_t n, const uint
 	return t->nested = next;
 }
 
-/* Finds the writer for a hook of a signal handler that may have interrupted another hook of this
- * thread, whose writers are busy from `own` on: the first writer whose hook has ended, else one
- * behind all of them. If the innermost hook is still running, so are all outside it. */
+/* Finds the writer for a hook in a signal handler, which may have interrupted other hooks of
+ * this thread. Their writers form a list from `own` on: returns the first one whose hook has
+ * ended, else one after the busy ones. If the innermost hook is still running, so are all outer
+ * ones. */
 static struct mg_writer *writer_inside(struct mg_writer *own, const uint64_t *frame)
 {
 	struct mg_writer *busy[NESTED + 1], *t = own;
@@ -360,8 +362,8 @@ static struct mg_writer *enter_busy(struct mg_writer *own, const uint64_t *frame
  * stack. */
 static void new_epoch(struct mg_writer *t)
 {
-	/* In this order: a thread that sees the first new epoch of a dlclose sees that dlclose
-	 * in progress, or sees another new epoch soon. */
+	/* The epoch is read first: a thread that sees the first new epoch of a dlclose then sees
+	 * that dlclose in progress, or sees another new epoch soon. */
 	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_SEQ_CST);
 	uint32_t closing = __atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&mg.session->blind, __ATOMIC_SEQ_CST)) /* C4 */
@@ -394,7 +396,7 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)frame;
 	uintptr_t *self = MG_SELF;
-	if (t && !((uintptr_t)t & 1) && t->generation != mg.generation) { /* the parent's */
+	if (t && !((uintptr_t)t & 1) && t->generation != mg.generation) { /* the parent's writer */
 		*self = 0;
 		t = NULL;
 	}

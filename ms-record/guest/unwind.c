@@ -64,8 +64,8 @@
 #include "core.h"
 #include "step.h"
 
-/* Returns the innermost frame that may still be met, given that not all frames outside `j` hold:
- * a slot of the frames `k` and further out has changed, or else one of the first `q` checks. */
+/* Returns the innermost frame of the previous stack that may still be unchanged, given that a
+ * slot of a frame outside `k`, or one of the first `q` checks, has changed. */
 static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t, int32_t k,
 						       int32_t q)
 {
@@ -96,9 +96,9 @@ static __attribute__((noinline)) bool suffix_holds_careful(const struct mg_write
 	return q == all;
 }
 
-/* Tells whether the frames outside `j` still hold. If not, *next is the innermost frame that may
- * still be met. Compares whole blocks, including padding, so that stacks of similar depth take
- * the same branches. */
+/* Tells whether the previous stack's frames outside frame `j` are unchanged. If not, *next is
+ * the innermost frame that may still be unchanged. Compares whole blocks, including padding, so
+ * that stacks of similar depth take the same branches. */
 MG_INLINE bool suffix_holds(const struct mg_writer *t, int32_t j, int32_t *next)
 {
 	const uint64_t *ip = t->ip, *slot = t->slot;
@@ -164,12 +164,12 @@ static bool need_of(const struct mg_step *s, bool of_caller)
 	return s->rule & MG_OWN_FROM_BP || (!(s->rule & MG_OWN_LOADS_BP) && of_caller);
 }
 
-/* Replaces the stack inside frame `base` by the walk's `n` steps (-1 = the whole stack). */
+/* Replaces the frames inside frame `base` (-1 = all frames) by the walk's `n` steps. */
 static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, uint32_t n,
 					   uint64_t bp, uint64_t *out)
 {
 	bool need = base >= 0 && t->frame[base].need;
-	(void)bp; /* unused with the seeded fault */
+	(void)bp; /* unused if the fault below is seeded for a test */
 #ifndef MG_SEED_STALE_SLOT
 	if (base >= 0 && n) /* U2 */
 		add_checks(t, (uint32_t)base, &t->steps[n - 1], t->slot[base], bp);
@@ -217,7 +217,7 @@ static __attribute__((noinline)) void too_deep(struct mg_writer *t)
 /* ---- a thread's own rules -------------------------------------------------------------------- */
 
 /* Converts a rule to the form of a thread's own table; 0 = impossible. If the CFA is computed
- * from sp, its slots are known to lie below the CFA and above sp. */
+ * from sp, the slot of bp lies between sp and the CFA. */
 static uint32_t own_rule_of(uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule), mode = MG_RULE_BP(rule);
@@ -320,8 +320,8 @@ MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w, bool ca
 	return true;
 }
 
-/* Returns the frame of the previous stack that the path leads to, with *n new frames inside it,
- * or -1. */
+/* Returns the frame of the previous stack to which the path leads, or -1; *n: number of new
+ * frames inside that frame. */
 MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, const struct walk *w,
 			      int32_t last, uint32_t *n)
 {
@@ -341,7 +341,7 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	if (((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) || j > last || t->frame[j].need ||
 	    !suffix_holds(t, j, &next) || (uint32_t)j + left >= t->capacity)
 		return -1;
-	/* Frames further inside may equal the previous stack's, too. */
+	/* Frames further inside may also equal frames of the previous stack. */
 	for (; left > 1 && j < last; left--, j++)
 		if (t->slot[j + 1] != p->at[left - 2].address ||
 		    t->ip[j + 1] != p->at[left - 2].value)
@@ -373,7 +373,7 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 {
 	do {
 		w->deep = *n >= t->limit;
-		w->copy = t->brief; /* though a brief writer makes no copy */
+		w->copy = t->brief; /* ends the walk; a brief writer does not send a copy, though */
 		if (w->deep || w->copy)
 			return false;
 		uint64_t rule = rule_of(w->ip, t->epoch);
@@ -478,7 +478,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 	return w->deep ? -1 : j;
 }
 
-/* One function as well, for speed: every allocation waits for it. */
+/* Kept as one function for speed, because every allocation waits for its result. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
 	struct walk w = {.ip = frame[1],

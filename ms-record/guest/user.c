@@ -67,8 +67,8 @@ void mg_on_pause(const uint64_t *frame, bool pause)
 		apply(mg.session);
 }
 
-/* Records an ms_ignore. Orders the clock, because another thread may have allocated the block
- * just before, and the stamp must be later than that thread's. */
+/* Records an ms_ignore. Reads the clock after all earlier loads, because another thread may have
+ * allocated the block just before, and the stamp must be later than that thread's. */
 void mg_on_ignore(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);

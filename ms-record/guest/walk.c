@@ -35,15 +35,16 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 #endif
 }
 
-/* A walk that passes a running hook, through the signal handler's frame, reads the hook's return
- * address. Two running hooks never share a frame. */
+/* Tells whether the hook for which writer `t` is busy still runs: a walk from `frame` outwards,
+ * through the signal handler's frame, then reads that hook's return address. Two running hooks
+ * never share a frame. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 {
 	struct walk w = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]};
 	uint64_t slot = t->busy + 8;
 	struct mg_range own;
 	if (!mg_own_stack(w.sp, &own))
-		return true; /* a signal stack */
+		return true; /* `frame` is on a signal stack */
 	if (t->busy - own.start >= own.end - own.start)
 		/* the hook was on another stack, and this is not a signal stack, on which a
 		 * handler could interrupt the hook */

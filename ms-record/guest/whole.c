@@ -19,7 +19,7 @@
 /* entries of value[] prefetched: enough for most stacks, and as many as share cache lines with
  * at[0] */
 #define AHEAD 16
-/* callers that the key includes, because the same functions allocate for many callers */
+/* number of callers in the key: the same functions allocate for many callers */
 #define KEY_STEPS 3
 
 /* Returns the entry for a stack like this one. NULL = the thread is on another stack than at its

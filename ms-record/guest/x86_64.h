@@ -22,8 +22,8 @@ enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYT
 /* Word offsets from the frame, at which the entries of hooked functions save the arguments in
  * their order (downwards), the result, and the callee-saved registers. */
 enum { MG_ENTRY_ARG = -6, MG_ENTRY_RESULT = -14, MG_ENTRY_KEPT = -1 };
-enum { MG_IMAGE_RETURN = -21, MG_IMAGE_CALLED = -18 }; /* x86_64_image.S */
-enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 }; /* x86_64_custom.S */
+enum { MG_IMAGE_RETURN = -21, MG_IMAGE_CALLED = -18 }; /* word offsets used in x86_64_image.S */
+enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 }; /* word offsets used in x86_64_custom.S */
 /* word offset from the frame of the first argument on the stack */
 enum { MG_ARGS_IN_REGISTERS = 6, MG_ARGS_ON_STACK = 2 };
 

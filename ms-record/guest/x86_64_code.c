@@ -29,9 +29,9 @@ bool mg_is_call_of(uint64_t ip, uint64_t entry)
 	return bytes(&call, 1) == 0xe8 && ip + (uint64_t)bytes_signed(&call, 4) == entry;
 }
 
-/* Reads an instruction between a call and the return, whose opcode (with REX) is `op`, and adds
- * to *offset what it adds to rsp. False = it is unknown, or may branch. `bp`: rsp is set from
- * rbp. */
+/* Reads the rest of an instruction, between a call and the return, with the opcode `op`
+ * (including REX), and adds its change of rsp to *offset. Returns false if it is unknown or may
+ * branch. *bp: set if rsp is loaded from rbp. */
 static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
 {
 	uint64_t operand = op >= 0x58 && op <= 0x5f ? 0 : bytes(c, 1);
@@ -53,8 +53,8 @@ static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
 	return op == 0x41 ? operand >= 0x58 && operand <= 0x5f : op - 0x58 < 8 && op != 0x5c;
 }
 
-/* Steps out of a call in code without CFI if all instructions between the call and the return
- * are known. */
+/* Returns the rule for code without CFI, if all instructions between the call and the return are
+ * known. */
 uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r)
 {
 	struct cursor c = {.at = ip, .end = r->end & ~MG_RANGE_FLAGS};

@@ -36,9 +36,10 @@
 enum { SP = 4, BP = 5, NOWHERE = 16 };
 enum { WAYS = 8, PUSHED = 8, CALLS = 4 };
 enum { MOST = 2000 }; /* most instructions decoded on all paths together */
-/* least bytes of a far jump; most bytes searched backwards for a prologue */
+/* FAR: minimum bytes of a far jump; BACK: maximum bytes searched backwards for a prologue */
 enum { FAR = 4096, BACK = 32768 };
-enum { APART = 32, TRIES = 2 }; /* most bytes of a prologue; most prologues tried */
+/* APART: maximum bytes of a prologue; TRIES: maximum number of prologues tried */
+enum { APART = 32, TRIES = 2 };
 
 /* Describes a value in terms of rsp and rbp at the beginning: rsp + n, rbp + n, or the word
  * stored there. */
@@ -80,9 +81,9 @@ struct instruction {
 	int64_t displacement, immediate;
 };
 
-/* Lists what follows each opcode: m a ModRM operand, M the same and an 8-bit value, D the same
- * and a 32-bit value; b, w, d, v and q values of 8, 16, 32, 32 or 64, and 64 bits; f an operand
- * and perhaps a value; x: unknown here, or the path ends. */
+/* Lists what follows each opcode: m = ModRM operand; M = ModRM operand and 8-bit value; D =
+ * ModRM operand and 32-bit value; b, w, d, v, q = value of 8, 16, 32, 32 or 64, and 64 bits; f =
+ * ModRM operand, perhaps with a value; x = unknown here, or the path ends. */
 static const char follows_one[] = "mmmmbdxxmmmmbdxxmmmmbdxxmmmmbdxx"
 				  "mmmmbdxxmmmmbdxxmmmmbdxxmmmmbdxx"
 				  "xxxxxxxxxxxxxxxx................"
@@ -135,7 +136,7 @@ static bool read_vector(struct cursor *c, struct instruction *in, uint64_t first
 	rxb[0] = a & 0x80 ? 0 : 8;
 	rxb[1] = first != 0xc5 && !(a & 0x40) ? 8 : 0;
 	rxb[2] = first != 0xc5 && !(a & 0x20) ? 8 : 0;
-	/* their operands have the same form */
+	/* the operands of maps 5 and 6 have the same form */
 	in->map = map == 5 || map == 6 ? THREE_38 : (uint8_t)map;
 	in->small = (w & 3) == 1;
 	in->rep = (w & 3) > 1;
@@ -221,7 +222,7 @@ static struct value plus(struct value v, int64_t n)
 	return v;
 }
 
-/* Returns the word at an address. */
+/* Returns the value stored at an address, as far as known. */
 static struct value word(const struct way *w, struct value at)
 {
 	if (at.kind == FROM_SP && at.n < 0)
@@ -274,7 +275,7 @@ static uint32_t writes_two(const struct instruction *in)
 	if ((op & 0xf8) == 0xc8 && !in->vector)
 		return 1u << in->rm; /* bswap */
 	if ((op & 0xfe) == 0x2c || op == 0x50 || op == 0xd7 || op == 0xc5)
-		return reg; /* from vector registers */
+		return reg; /* moves from vector registers */
 	if (op == 0x7e)
 		return in->rep ? 0 : rm;
 	if (in->vector)
@@ -371,8 +372,8 @@ static bool execute(struct way *w, const struct instruction *in)
 
 /* ---- following paths ------------------------------------------------------------------------- */
 
-/* Returns the rule for a return instruction whose address is at w->sp. 0 = it does not return
- * from this frame. */
+/* Returns the unwinding rule at a return instruction that finds the return address at w->sp; 0 =
+ * it does not return from this frame. */
 static uint64_t rule_at_return(const struct search *s, const struct way *w)
 {
 	struct value ra = w->sp, bp = w->bp;

@@ -36,7 +36,7 @@ enum mg_copy_reg {
 #define MG_JUMP_FIRST 2u
 #define MG_JUMP_REACH (UINT64_C(0x7f) << 24) /* a little less than 2 GiB */
 #define MG_JUMP_REACH_NAME "2 GiB"
-/* bytes of the instructions that begin in the first 5 bytes, at most */
+/* maximum size of the instructions that begin in the first 5 bytes */
 #define MG_DISPLACED_MAX 20u
 #define MG_SLOT_BYTES 128u
 
@@ -47,7 +47,7 @@ struct mg_slot_head {
 	uint64_t displaced; /* address of the displaced instructions */
 	uint64_t hook;      /* address of the manifest's mg_hook */
 };
-#define MG_SLOT_DISPLACED 40u /* offset in a slot of the displaced instructions */
+#define MG_SLOT_DISPLACED 40u /* offset, in a slot, of its displaced instructions */
 
 #define MG_CALL_MOST 7u /* most bytes of a call instruction */
 /* Tells whether a call instruction ends at `after`; MG_CALL_MOST bytes before it have to be

@@ -3,8 +3,8 @@
  * once.
  */
 /* clang-format off */
-	/* Load registers from consecutive words, or store them there; the first word is at
-	 * `from`(%rsp). */
+	/* Loads registers from consecutive words, or stores registers there; the first word is
+	 * at `from`(%rsp). */
 	.macro load from regs:vararg
 	.set word, \from
 	.irp reg, \regs

@@ -116,7 +116,8 @@ static void undo(const struct inherited_heap *h, uint64_t at, struct live_table 
 	}
 }
 
-/* Adds a block, one generation further up, unless a younger one has its address. */
+/* Adds a block with its count of generations incremented, unless the table has a block of a
+ * later generation at the same address. */
 static void add_up(void *to, const struct live_block *b)
 {
 	uint64_t up = (b->number >> FORKS_UP_SHIFT) + 1;
@@ -125,7 +126,7 @@ static void add_up(void *to, const struct live_block *b)
 	live_add(to, &moved);
 }
 
-/* Gives the child its own table of the parent's blocks as of the fork. */
+/* Copies the parent's blocks, as of the fork, into a table of the child's own. */
 static void take_over(struct inherited_heap *h)
 {
 	struct inherited_heap *p = h->from;
@@ -155,7 +156,7 @@ static bool needs(const struct inherited_heap *child, const struct inherited_hea
 	       child->from_at < before;
 }
 
-/* Gives every child that forked before log position `at` its own table now. */
+/* Builds the tables of all children that forked before log position `at`. */
 static void hand_over(const struct pool *p, const struct inherited_heap *h, uint64_t at)
 {
 	for (uint32_t i = 0; i < p->prepared; i++) {
@@ -201,7 +202,7 @@ void forks_tidy(struct session *s)
 
 /* ---- a child ---- */
 
-/* Limits a stamp that the target wrote: not before its parent began, nor in the future. */
+/* Limits a stamp that the target wrote to the time from the parent's start to `now`. */
 static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, uint64_t now)
 {
 	uint32_t oldest = from->clock->newest - (from->clock->count - 1);
@@ -209,7 +210,8 @@ static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, ui
 	return stamp < first ? first : stamp > now ? now : stamp;
 }
 
-/* Requests a fork point at a stamp without a record; adds it now if the merge is there already. */
+/* Requests a fork point at a stamp that has no record; adds it now if the merge has passed that
+ * stamp. */
 static void ask(struct inherited_heap *h, uint64_t stamp)
 {
 	if (stamp <= h->owner->merged_to)
@@ -257,7 +259,8 @@ void forks_begin(struct session *s)
 		clock_start(&s->clock, counts ? &s->mem->sequence : NULL);
 	}
 	clock_watch(&s->clock, s->mem);
-	s->fork.stamp = stamp ? stamp : first; /* else the state at its first event */
+	/* without a stamp of the fork: that of the child's first event */
+	s->fork.stamp = stamp ? stamp : first;
 	s->fork.behind = stamp ? stamp + 1 : first;
 	if (!stamp && from && from->owner)
 		ask(from, first);
@@ -280,8 +283,8 @@ static bool parent_is_there(const struct session *s)
 	return p->settled && (!s->fork.stamp || p->merged_to >= s->fork.behind);
 }
 
-/* Returns the fork point that the session began at; without a record of it, the parent's present
- * state. */
+/* Returns the fork point at which the session began; if none was recorded, one with the parent's
+ * present state. */
 static const struct fork_point *point_of(const struct session *s, struct inherited_heap *from)
 {
 	for (size_t i = 0; i < from->points.n && s->fork.stamp; i++)
@@ -347,7 +350,7 @@ static void add_exited_parent(struct pool *p, struct inherited_heap *h)
 {
 	if (p->exited_parent_count == POOL_EXITED_PARENTS) {
 		uint32_t i = least_wanted(p);
-		if (p->exited_parents[i]->refs > 1) /* hand_over no longer reaches it */
+		if (p->exited_parents[i]->refs > 1) /* hand_over() will not reach it */
 			take_over(p->exited_parents[i]);
 		inherited_heap_unref(p->exited_parents[i]);
 		p->exited_parent_count--;
