@@ -6,13 +6,13 @@
 
 #include "cpu.h"
 
-/* Names the types of a rule, which says in one word how to step from a frame to its caller:
+/* Names the types of an unwinding rule, a word that tells how to step from a frame to its caller:
  *
  *   bits 0-3    type
  *        4-5    location of the caller's bp
- *        6-7    whether this frame's bp matters
+ *        6-7    whether this frame's bp is needed
  *        8-23   bp's offset
- *        24-31  check
+ *        24-31  check bits
  *        32-63  CFA's offset
  *
  * 0 is no rule. */
