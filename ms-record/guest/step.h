@@ -70,18 +70,19 @@ static bool step_signal(struct walk *w)
 	return true;
 }
 
-/* Tells whether the frame is at bp: a frame of V8's or Java's code, which has no CFI.
+/* Tells whether bp points to the current frame, as in code of V8 and Java, which has no CFI.
  *
  * V8's garbage collector follows bp from a frame that calls other code, through all of V8's
- * frames up to the one that other code called, so each of these frames is at bp. Below its bp,
- * the calling frame holds its kind, a small even number, and the sp with which it calls. No
- * outer frame can know that sp, so it identifies the frame. Other calls of V8, some from code
+ * frames up to the one that other code called, so bp points to each of these frames. Below its
+ * bp, the calling frame holds its kind, a small even number, and the sp with which it calls. No
+ * outer frame can contain that sp, so it identifies the frame. Other calls of V8, some from code
  * without a frame, are never seen by its collector.
  *
- * Java's code has its frame at bp if the virtual machine was started so, which ms-record asks
- * it. Two stubs are exceptions, which call out when an exception is thrown or optimized code is
- * left. They do not change bp, and have bp and their return address at their sp. (The
- * interpreter may have the same there: a leftover value and an address within what it executes.) */
+ * Java's code keeps bp if the virtual machine was started with that option, which ms-record
+ * reads from the machine's memory. Two stubs are exceptions, which call out when an exception is
+ * thrown or optimized code is left. They do not change bp, and have bp and their return address
+ * at their sp. (The interpreter may have the same there: a leftover value and an address within
+ * the code that it executes.) */
 static bool is_at_bp(struct walk *w, uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule);

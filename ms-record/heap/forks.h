@@ -38,31 +38,32 @@ struct fork_change {
 #define FORKS_UP_SHIFT 56
 #define FORKS_NUMBER ((UINT64_C(1) << FORKS_UP_SHIFT) - 1)
 
-/* Holds the blocks of one process for its forked children. The live blocks change while children
- * that forked from the process have not been noticed yet. So changes are logged from an MG_FORK
- * record on, and the table as of a fork is the present table with the later changes undone. A child
- * gets its table only when it frees a block that is not its own, or when the log is about to be
+/* Holds the blocks of one process for its forked children. The live blocks may change before
+ * ms-record notices a forked child. So changes are logged from an MG_FORK record on, and the
+ * table as of a fork is the present table with the later changes undone. A child gets its own
+ * table only when it frees a block that it did not allocate, or when the log is about to be
  * dropped; many children never do. */
 struct inherited_heap {
 	unsigned refs;
 	uint32_t serial;       /* serial of the session in its pool */
 	struct session *owner; /* NULL once the session is over: nothing changes any more */
 	struct identity *who;
-	struct clock *clock;    /* the owner's, or a copy after its end */
-	struct live_table *own; /* the owner's, or `over` after its end */
+	struct clock *clock;    /* the owner's clock, or a copy once the owner has ended */
+	struct live_table *own; /* the owner's live blocks, or `over` once the owner has ended */
 	struct live_table over;
 
-	struct inherited_heap *from; /* parent, until its blocks are taken over */
-	uint64_t from_at;            /* place in the parent's log, once settled */
-	struct live_table inherited; /* inherited blocks; without buckets until taken over */
-	uint64_t blocks, bytes;      /* inherited blocks not freed yet */
+	struct inherited_heap *from; /* parent's heap; NULL once its blocks have been copied */
+	uint64_t from_at; /* position of the fork in the parent's log, valid once settled */
+	/* inherited blocks; without buckets until copied from the parent */
+	struct live_table inherited;
+	uint64_t blocks, bytes; /* inherited blocks not freed yet */
 
 	MS_ARRAY(struct fork_point) points;
 	MS_ARRAY(struct fork_change) log;
 	MS_ARRAY(uint64_t) asked; /* stamps of fork points that have no MG_FORK record */
 	uint64_t log_from;        /* position of log.v[0] */
 
-	struct modules *modules; /* the owner's, or a copy after its end */
+	struct modules *modules; /* the owner's modules, or a copy once the owner has ended */
 	struct fork_point final; /* state at the end of the session */
 };
 
@@ -74,11 +75,12 @@ void inherited_heap_unref(struct inherited_heap *h);
 void forks_point(struct session *s, uint64_t stamp);
 /* Logs that a block became live or was freed: FORK_*. */
 void forks_log(struct heap *h, uint8_t what, const struct live_block *b);
-/* Removes the first stamp, up to `limit`, at which a point is wanted. False: none. */
+/* Removes the earliest stamp, not above `limit`, for which a fork point was requested, and
+ * stores it in *stamp. Returns false if there is none. */
 bool forks_asked(struct session *s, uint64_t limit, uint64_t *stamp);
 /* Drops old fork points and the log entries that only they need. */
 void forks_tidy(struct session *s);
-/* Frees the exited parents of a pool that no more processes fork from. */
+/* Frees the exited parents of a pool from which no process will fork any more. */
 void forks_forget(struct pool *p);
 /* Keeps the inherited heap of a session that is over, for children that may still need it. */
 void forks_over(struct session *s);
@@ -87,7 +89,8 @@ void forks_over(struct session *s);
 
 /* Begins a session in a slot: sets its parent and its clock; wakes a session on standby. */
 void forks_begin(struct session *s);
-/* Tells whether the parent is merged up to the fork, so that the session can be drained. */
+/* Tells whether the parent's events are merged up to the fork, so that the session can be
+ * drained. */
 bool forks_settle(struct session *s);
 /* Removes the inherited block at `address` into *b. False: none. */
 bool forks_take(struct session *s, uint64_t address, struct live_block *b);

@@ -16,10 +16,11 @@
 
 struct heap {
 	struct live_table live;
-	struct heaps *heaps;                   /* NULL until a custom heap is seen */
-	struct ms_ranges mapped;               /* mapped ranges with their stacks */
-	struct preexisting *preexisting;       /* NULL unless attached to a running process */
-	struct inherited_heap *inherited_heap; /* for children; NULL after the end */
-	bool logging;                          /* changes are logged in inherited_heap */
+	struct heaps *heaps;             /* NULL until a custom heap is seen */
+	struct ms_ranges mapped;         /* mapped ranges with their stacks */
+	struct preexisting *preexisting; /* NULL unless attached to a running process */
+	/* blocks for forked children; NULL after the session's end */
+	struct inherited_heap *inherited_heap;
+	bool logging; /* changes are logged in inherited_heap */
 	struct ignored ignored;
 };

@@ -24,7 +24,7 @@ struct member {
 };
 
 struct heap_pool {
-	uint32_t heap; /* with memscope.h: 1 + index of its name; 0 = from a hook */
+	uint32_t heap; /* 1 + index of the name of a memscope.h heap; 0 = a hooked one */
 	MS_ARRAY(struct member) members;
 	uint32_t next; /* 1 + index of the next free pool */
 };
@@ -49,12 +49,13 @@ struct heaps {
 	MS_ARRAY(struct item_detail) details;
 	uint32_t free_detail;
 	MS_ARRAY(struct heap_name) names;
-	struct ms_lookup names_index; /* by text: each pool may have its own name */
+	struct ms_lookup names_index; /* names by text, because each pool may have its own */
 	MS_ARRAY(struct heap_pool) pools;
 	uint32_t free_pool;
-	struct live_table pool_index; /* by address; number: index in `pools` */
+	/* pools by address; a block's number is the index in `pools` */
+	struct live_table pool_index;
 	MS_ARRAY(struct moved) moved;
-	struct ms_lookup moved_index; /* by marker and node */
+	struct ms_lookup moved_index; /* index of `moved` by marker and node */
 	struct live_table backing;
 };
 
@@ -134,8 +135,8 @@ static uint32_t moved_to(const struct heaps *h, uint32_t marker, uint32_t node)
 	return 0;
 }
 
-/* Returns the node of the same call stack under the marker. The stack's outer part may have been
- * copied before. */
+/* Returns the node of the call stack's copy below the marker, made if needed. The outer part of
+ * the stack may have been copied before. */
 static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 {
 	struct heaps *h = s->heap->heaps;
@@ -202,7 +203,8 @@ void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t num
 		for (size_t i = 0; i < p->members.n; i++)
 			if (still(s, &p->members.v[i]))
 				p->members.v[kept++] = p->members.v[i];
-		/* At least half must be free, or each further block would cause another pass. */
+		/* The array is enlarged unless half of it is free now; otherwise each further
+		 * block would cause another pass. */
 		p->members.n = kept;
 		if (kept > p->members.cap / 2) {
 			p->members.cap *= 2;
@@ -219,7 +221,7 @@ static void empty(struct session *s, struct reader *r, const struct item *it, st
 		if (still(s, &p->members.v[i]))
 			merge_free(s, r, it, p->members.v[i].address);
 	p->members.n = 0;
-	if (p->members.cap > 1024) { /* it may have been large earlier */
+	if (p->members.cap > 1024) { /* the array may have been large earlier */
 		free(p->members.v);
 		p->members.v = NULL;
 		p->members.cap = 0;

@@ -24,8 +24,9 @@ void heaps_free(struct heaps *h);
 
 /* ---- in the merge ---- */
 
-/* Turns *it, whose block is about to be added, into an ordinary item under its heap's marker.
- * Returns the block's pool, for heaps_join once the block is added; 0 = none. */
+/* Turns *it, whose block is about to be added, into an ordinary item with the call stack below
+ * its heap's marker. Returns the block's pool, to be passed to heaps_join once the block is
+ * added; 0 = none. */
 uint64_t heaps_place(struct session *s, struct item *it);
 void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t number);
 /* Handles an ITEM_POOL. */

@@ -46,8 +46,8 @@ bool walk_over(const struct walk *k)
 	return is_stopped(k) || clock_mono() > k->from->deadline_ns;
 }
 
-/* Returns why part of the heap is missing: that the walk was stopped or ran out of time, if so,
- * else `why`. */
+/* Returns the reason why part of the heap is missing: `why`, unless the walk was stopped or ran
+ * out of time. */
 static const char *reason(const struct walk *k, const char *why)
 {
 	return is_stopped(k)  ? "the recording ended before the whole heap was walked"

@@ -14,7 +14,7 @@
 
 #define TLS_MOST 65536u /* bytes searched below a thread pointer */
 #define BINS 64u
-#define TORN_MOST 3u /* entries that may change during a read */
+#define TORN_MOST 3u /* maximum number of entries that may change during a read */
 #define FAST_TRIES 64u
 #define FAST_MOST (1u << 24)
 
@@ -45,7 +45,7 @@ static bool known(const struct words *w, uint64_t word)
 
 /* ---- threads' caches ---- */
 
-/* Holds a thread's cache; its counts have two bytes (since glibc 2.30) or one. */
+/* Holds a thread's cache. Its counts have two bytes since glibc 2.30, and one byte before. */
 struct cache {
 	uint64_t entries[BINS];
 	uint16_t counts[BINS];
@@ -86,8 +86,8 @@ static void add_key(struct walk *k, uint64_t key)
 		*MS_PUSH(&k->keys) = key;
 }
 
-/* Counts votes for the number that marks cached chunks, one for the whole process since glibc
- * 2.34. */
+/* Counts votes for the key that glibc writes into cached chunks. Since glibc 2.34, a process has
+ * one key. */
 struct votes {
 	uint64_t key[16];
 	unsigned count[16];
@@ -168,7 +168,8 @@ static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64
 	return !raw || fits(k, raw, bytes);
 }
 
-/* Reads a fast list. False: it changed meanwhile; each chunk found was in it at some time. */
+/* Reads a fast list. Returns false if the list changed meanwhile; each chunk found was in the
+ * list at some time. */
 static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
 {
 	uint64_t chunk, earlier = 0;

@@ -14,11 +14,11 @@
 #include "libcommon/base/arena.h"
 
 #define DATA_MOST ((size_t)16 << 20) /* most bytes searched in a module's data */
-#define BINS_BAD 7u                  /* bins that may change during a read */
+#define BINS_BAD 7u                  /* maximum number of bins that may change during a read */
 #define FIND_TRIES 16u
 #define MAPS_MOST_DEFAULT 65536u
 #define PAGE UINT64_C(4096)
-#define HEAP_LEAST (UINT64_C(1) << 20) /* alignment of heaps, at least */
+#define HEAP_LEAST (UINT64_C(1) << 20) /* minimum alignment of heaps */
 #define HEAP_HEAD_MOST 128u
 
 /* ---- an arena ---- */
@@ -35,8 +35,8 @@ static bool hangs(const struct walk *k, uint64_t chunk, uint64_t self)
 	return walk_word(k, chunk + 24, &back, sizeof back) && back == self;
 }
 
-/* Tells whether the words look like an arena's bins. A bin's two links stand where a chunk at
- * `self` would have them. Some may change during the read. */
+/* Tells whether the words look like an arena's bins. The two links of a bin are at the offsets
+ * that they would have in a chunk at `self`. Some bins may change during the read. */
 static bool has_bins(const struct walk *k, const uint64_t *w, uint64_t at)
 {
 	unsigned bad = 0;

@@ -12,7 +12,7 @@
 #define LOOKS_MOST (1u << 18)
 #define ALIGN_MOST (UINT64_C(1) << 30)
 
-/* Reads how many such blocks glibc counts. False: not known. */
+/* Reads glibc's count of blocks that have their own mapping. Returns false if it is unknown. */
 static bool counted(const struct walk *k, uint64_t *n)
 {
 	uint32_t count;
@@ -22,7 +22,7 @@ static bool counted(const struct walk *k, uint64_t *n)
 	return true;
 }
 
-/* Returns the bytes of the whole mapping, if a block's mapping begins at `at`; 0 = none. */
+/* Returns the size of the mapping that begins at `at` if it can be that of one block, else 0. */
 static uint64_t mapping(const struct walk *k, uint64_t at, uint64_t end)
 {
 	uint64_t head[2];
@@ -32,8 +32,8 @@ static uint64_t mapping(const struct walk *k, uint64_t at, uint64_t end)
 	return !head[0] && bytes && bytes % PAGE == 0 && bytes <= end - at ? bytes : 0;
 }
 
-/* Adds a block. The header of an aligned block lies further on, and holds its distance from the
- * start. */
+/* Adds a block. The header of an aligned block is not at the start of the mapping, but contains
+ * its distance from the start. */
 static void add_block(struct walk *k, uint64_t at, uint64_t bytes)
 {
 	uint64_t head[2], off = 0;

@@ -9,7 +9,7 @@
 
 /* Lists fields of glibc's struct malloc_state since 2.27, in words of 8 bytes. */
 enum {
-	ARENA_FLAGS = 0, /* upper half: ints mutex, flags */
+	ARENA_FLAGS = 0, /* int mutex; int flags in the upper half */
 	ARENA_FAST = 2,
 	ARENA_FASTBINS = 10,
 	ARENA_TOP = 12,
@@ -54,8 +54,8 @@ struct words {
 	size_t n, cap;
 };
 
-/* Holds which pages have been written. The others are not read: a read makes the kernel map a zero
- * page, and the page tables for it stay charged to the process as long as it lives. */
+/* Tells which pages have been written. Other pages are not read, because a read makes the kernel
+ * map a zero page, whose page tables stay charged to the process as long as it lives. */
 struct pages {
 	int fd; /* pagemap; -1 = cannot be read */
 	uint64_t first;
@@ -83,12 +83,15 @@ struct walk {
 	MS_ARRAY(struct arena) arenas;
 	MS_ARRAY(struct region) regions;
 	MS_ARRAY(struct found) found;
-	struct words fast, own; /* chunks in fast lists; chunks that hold a thread's cache */
-	unsigned tries;         /* how often the walk lost track of the chunks */
-	struct words keys;      /* marks that glibc writes into cached chunks */
-	/* from struct malloc_par: */
+	/* fast: chunks in fast lists; own: chunks holding a thread's cache */
+	struct words fast, own;
+	unsigned tries;    /* how often the walk lost track of the chunks */
+	struct words keys; /* marks that glibc writes into cached chunks */
+	/* The next two members are from struct malloc_par. */
 	uint64_t base,
-		mapped_at; /* start of the main heap; address of {mapped count, ...}, 0 = unknown */
+		/* base: start of the main heap; mapped_at: address of its mapping counts; 0 =
+		 * unknown */
+		mapped_at;
 };
 
 static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t bytes)
@@ -101,12 +104,13 @@ static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t 
 void walk_missing(struct walk *k, const char *why);
 /* Tells whether the walk must end. */
 bool walk_over(const struct walk *k);
-/* Reads a few words, as they are or were since the last walk_forget: one read serves a whole
- * page. */
+/* Reads a few words. Their values may be as old as the last walk_forget(), because one read
+ * fetches a whole page for several calls. */
 bool walk_word(const struct walk *k, uint64_t at, void *to, size_t bytes);
 void walk_forget(const struct walk *k);
 bool walk_in_heap(const struct walk *k, uint64_t at);
-/* Tells whether the page of that address has been written, or that cannot be known. */
+/* Tells whether the page of that address has been written; true also if that cannot be
+ * determined. */
 bool walk_written(struct walk *k, uint64_t at);
 
 /* Finds arenas, malloc_par and regions (heapwalk_find.c). False = no glibc heap. */

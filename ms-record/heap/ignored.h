@@ -13,13 +13,13 @@
 
 struct ignored_at {
 	uint64_t address;
-	uint64_t next; /* number of the next allocation at that time */
+	uint64_t next; /* number of the first allocation after the entry was added */
 };
 
 struct ignored {
 	struct ignored_at *v; /* for equal addresses the last entry counts */
 	size_t n, cap;
-	size_t least; /* number of entries from which duplicates are removed */
+	size_t least; /* number of entries at which duplicates are removed next */
 };
 
 /* Notes that the block that holds `address` is ignored. */

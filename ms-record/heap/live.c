@@ -10,15 +10,16 @@
 #include "libcommon/base/ready.h"
 
 #define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 1,024 buckets */
-#define SMALL ((size_t)1 << 13)          /* buckets: smaller tables grow when a third full */
+#define SMALL ((size_t)1 << 13) /* number of buckets below which a table grows when a third full */
 /* Huge pages begin at this size: the kernel clears a whole one at the first write, too much for a
  * small table. */
 #define HUGE_FROM ((size_t)4 << 20) /* bytes */
-#define READY ((size_t)1024)        /* buckets whose new pages are prepared at once */
-#define GIVE ((size_t)32768)        /* buckets whose old pages are freed at once */
+#define READY ((size_t)1024)        /* number of buckets whose new pages are prepared in one go */
+#define GIVE ((size_t)32768)        /* number of buckets whose old pages are freed in one go */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
-#define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* least shift for number bits alone */
+/* minimum shift while only bits for block numbers are needed */
+#define SHIFT_LEAST (LIVE_HASH_BITS - 18)
 
 /* Maps a table of zeroed buckets; huge pages, if available, avoid most TLB misses of a large
  * table. */
@@ -29,7 +30,8 @@ static struct live_buckets make(unsigned scale, unsigned shift)
 	size_t bytes = t.count * sizeof *t.buckets;
 	t.buckets = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (t.buckets == MAP_FAILED)
-		t.buckets = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.buckets); /* does not return */
+		/* reports that memory is exhausted; does not return */
+		t.buckets = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.buckets);
 	if (bytes >= HUGE_FROM)
 		madvise(t.buckets, bytes, MADV_HUGEPAGE);
 	return t;
@@ -197,7 +199,7 @@ static void settle_overflow(struct live_table *l)
 	free(were.slots);
 }
 
-/* Prepares the pages of the new table that come next, and frees those of the old one that were
+/* Prepares the next pages of the new table, and frees the pages of the old table that have been
  * moved. */
 static void turn_pages(const struct live_table *l)
 {

@@ -45,10 +45,11 @@ struct live_block {
 struct live_bucket {
 	uint32_t high[LIVE_SLOTS], low[LIVE_SLOTS]; /* the high halves are compared all at once */
 	uint16_t size[LIVE_SLOTS];
-	uint32_t state; /* a bit for each used slot; from LIVE_SPILLED on, the count `spilled` */
+	/* one bit per used slot; above them, in units of LIVE_SPILLED, the count `spilled` */
+	uint32_t state;
 };
 #define LIVE_USED ((1u << LIVE_SLOTS) - 1)
-#define LIVE_SPILLED (1u << 8) /* one block in the count `spilled` */
+#define LIVE_SPILLED (1u << 8) /* unit of the count `spilled` */
 _Static_assert(sizeof(struct live_bucket) == 64, "a line of the cache");
 
 struct live_buckets {
@@ -67,8 +68,9 @@ struct live_overflow {
 struct live_table {
 	struct live_buckets now, old; /* old: former table while growing, from bucket `moved` on */
 	size_t moved;
-	size_t packed, room; /* blocks in buckets; limit at which to grow, 0 while growing */
-	size_t count;        /* number of all blocks */
+	/* packed: blocks in buckets; room: limit at which to grow, 0 while growing */
+	size_t packed, room;
+	size_t count; /* number of all blocks */
 	struct live_overflow overflow;
 };
 
@@ -79,14 +81,14 @@ void live_copy(struct live_table *to, const struct live_table *from);
 /* Calls `f` for every block; `f` must not change the table. */
 void live_each(const struct live_table *l, void (*f)(void *arg, const struct live_block *),
 	       void *arg);
-/* Copies the block at `address` to *out. False: none. */
+/* Copies the block at `address` to *out. Returns false if there is none. */
 bool live_find(const struct live_table *l, uint64_t address, struct live_block *out);
 
 /* Handles the rarer cases of live_add and live_take. */
 bool live_add_slow(struct live_table *l, const struct live_block *b);
 bool live_take_slow(struct live_table *l, uint64_t address, struct live_block *out);
 
-#define LIVE_USER (UINT64_C(1) << 63) /* bit of an address: a block of ms_alloc */
+#define LIVE_USER (UINT64_C(1) << 63) /* set in the address of a block that ms_alloc allocated */
 #define LIVE_ADDRESS ((UINT64_C(1) << 47) - 8)
 #define LIVE_SIZE UINT64_C(0xffff)
 #define LIVE_HASH_BITS 45u
@@ -110,7 +112,7 @@ static inline uint64_t live_hash(uint64_t address)
 struct live_place {
 	struct live_bucket *bucket;
 	uint64_t key;   /* the block's word without the number */
-	uint64_t above; /* numbers below this fit */
+	uint64_t above; /* block numbers up to this fit into the word */
 };
 
 static inline struct live_place live_place_in(const struct live_buckets *t, uint64_t hash)
@@ -175,7 +177,7 @@ static inline struct live_block live_unpack(const struct live_place *p, unsigned
 				   p->bucket->size[slot]};
 }
 
-/* Adds a block. False: there is one at its address, and nothing is changed. */
+/* Adds a block. Returns false, and changes nothing, if there is a block at its address already. */
 static inline bool live_add(struct live_table *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
@@ -190,7 +192,7 @@ static inline bool live_add(struct live_table *l, const struct live_block *b)
 	return true;
 }
 
-/* Removes the block at `address` into *out. False: none. */
+/* Removes the block at `address` and stores it in *out. Returns false if there is none. */
 static inline bool live_take(struct live_table *l, uint64_t address, struct live_block *out)
 {
 	struct live_place p = live_place(l, address);
@@ -204,8 +206,8 @@ static inline bool live_take(struct live_table *l, uint64_t address, struct live
 	return true;
 }
 
-/* Prefetches the bucket of `address`. Inlined always: the compiler takes a function that only
- * prefetches for one without effect, and drops calls of it that are not inlined first. */
+/* Prefetches the bucket of `address`. Always inlined: the compiler considers a function that
+ * only prefetches to have no effect, and drops calls of it that are not inlined first. */
 static inline __attribute__((always_inline)) void live_prefetch(const struct live_table *l,
 								uint64_t address)
 {

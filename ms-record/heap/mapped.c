@@ -50,7 +50,7 @@ void mapped_look(struct session *s, struct reader *r, const struct item *it)
 void mapped_take(struct session *s, struct reader *r, const struct item *it)
 {
 	bool moved = it->extra & (MG_MAP_REMAP | MAP_SECOND), covers = cut(s, it);
-	if (moved && !r->remapped) { /* a file's mapping moved */
+	if (moved && !r->remapped) { /* mremap moved the mapping of a file */
 		if (covers)
 			emit(s, r, it, MS_EXT_UNMAP);
 		return;

@@ -95,7 +95,7 @@ static inline void count_freed(struct session *s, uint64_t number, uint64_t size
 	s->stats.live_blocks--;
 }
 
-/* Counts the free of a block by the event's thread. */
+/* Counts the event's thread as the one that frees the block. */
 static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t number, uint64_t size)
 {
 	e->freed = number;
@@ -104,8 +104,8 @@ static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t nu
 	s->stats.temporary += s->threads.all.v[e->thread].last_number == number;
 }
 
-/* Records which block from before the recording the next event frees: MS_EXT_INHERITED or _BEFORE.
- * Returns the event, to be completed. */
+/* Writes an event that identifies the block, allocated before the recording, which the next
+ * event frees: MS_EXT_INHERITED or _BEFORE. Returns the event, to be completed. */
 static struct ms_event *explain(struct session *s, uint32_t thread, uint64_t key, uint8_t ext,
 				uint64_t size)
 {
@@ -131,7 +131,7 @@ static void explain_preexisting(struct session *s, uint32_t thread, uint64_t key
 	s->stats.preexisting_frees++;
 }
 
-/* Removes a live block from the table into *b. False: none. */
+/* Removes a live block from the table and stores it in *b. Returns false if there is none. */
 static inline bool take_block(struct session *s, uint64_t address, struct live_block *b)
 {
 	struct heap *h = s->heap;
@@ -149,8 +149,8 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 	e->stack = it->stack;
 }
 
-/* Records the free of a block that is not live; for a block from before the attachment, an event
- * that says so comes first. */
+/* Records the free of a block that is not live. If the block was allocated before the
+ * attachment, first writes an event that says that. */
 static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
 						   const struct item *it)
 {
@@ -186,16 +186,16 @@ static inline bool free_live(struct session *s, uint32_t thread, const struct it
 
 /* ---- repair ---- */
 
-/* Returns how far ahead a repair looks for the other event, in stamps. From an attached process
- * events are lost whenever a ring is full: beyond the error of a stamp, an event belongs to another
- * block. */
+/* Returns how far ahead, in stamps, to look for an event that was stamped too late. In an
+ * attached process, events are lost whenever a ring is full, so an event further away than the
+ * error of a stamp belongs to another block. */
 static uint64_t reach(const struct session *s, uint64_t stamp)
 {
 	return stamps_of(s, s->heap->preexisting ? EARLY_NS : LOOK_NS, stamp);
 }
 
-/* Returns the first free (`frees`) or allocation at `address` within reach after `key`, in a ring
- * other than `own`, whose own order is right. NULL = none. */
+/* Returns the first free (`frees`) or allocation at `address` within reach after `key` in a ring
+ * other than `own`; NULL = none. Items of `own` itself are in the right order. */
 static struct item *look_ahead(struct session *s, const struct reader *own, uint64_t address,
 			       bool frees, uint64_t key, struct reader **whose)
 {
@@ -234,14 +234,15 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 	*rel = (struct released){b.number, b.address, b.size, found, inherited, backing, false};
 }
 
-/* Looks for a later allocation on another ring, for a free of a block that is not live. If found,
- * `after` (AFTER_* and whose) is handled right behind it. */
+/* Handles a free that may have been stamped too early, of a block that is not live: looks for a
+ * later allocation in another ring, and if there is one, has the free (`after`: AFTER_* and its
+ * thread) handled right after it. Returns false if there is none. */
 static bool wait_for_block(struct session *s, const struct reader *own, const struct item *it,
 			   uint32_t after)
 {
 	struct reader *other;
-	/* If no allocation was ever recorded at the address, the freed block is one from before,
-	 * and an allocation there soon after is another block. */
+	/* If no allocation was ever recorded at the address, the freed block was allocated
+	 * before the attachment, and an allocation there soon after is another block. */
 	if (s->heap->preexisting && !preexisting_seen(s->heap->preexisting, it->address))
 		return false;
 	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
@@ -266,8 +267,8 @@ static void do_release(struct session *s, struct reader *r, const struct item *i
 	rel->size = was.size;
 }
 
-/* Ends the live block at the address of a new one: by a free that is stamped too late, or else one
- * that was lost. */
+/* Frees the live block at the address of a new one: by the block's own free, which was stamped
+ * too late, or else by an inferred free, because its own was lost. */
 static void make_way(struct session *s, const struct reader *own, const struct item *it)
 {
 	struct reader *r;
@@ -406,7 +407,8 @@ static void do_failed(struct session *s, struct reader *r, const struct item *it
 	s->stats.failed++;
 }
 
-/* Handles the free or the release that was stamped early and waited for this allocation. */
+/* Handles the free, or a realloc's release, that was stamped too early and waited for this
+ * allocation. */
 static void do_after(struct session *s, const struct item *it)
 {
 	uint32_t who = it->after & ~(AFTER_FREE | AFTER_RELEASE);
@@ -522,7 +524,8 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 		const struct item *it = &r->items[r->first];
 		if (it->key > until)
 			break;
-		live_prefetch(live, it[ITEMS_AHEAD].address); /* the item ITEMS_AHEAD further on */
+		/* prefetches for the item ITEMS_AHEAD positions later */
+		live_prefetch(live, it[ITEMS_AHEAD].address);
 		if (it->kind == ITEM_ALLOC && !it->after)
 			do_alloc(s, r, it);
 		else if (it->kind == ITEM_FREE)

@@ -21,14 +21,14 @@ void merge_until(struct session *s, uint64_t limit);
 /* Merges up to each stamp, within `limit`, at which a forked child still needs its parent's blocks,
  * and adds a fork point there. */
 void merge_forks(struct session *s, uint64_t limit);
-/* Adds a mark behind the events merged so far, and flushes the batch. `thread`: index + 1; 0 = a
- * mark from outside the process. */
+/* Adds a mark after the events merged so far, and flushes the batch. `thread`: 1 + index of the
+ * thread; 0 = a mark from outside the process. */
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread);
 /* Returns how far ahead, in stamps, the merge may look for a free or allocation out of order. */
 uint64_t merge_lookahead(const struct session *s);
 
-/* Returns the trace's next event for the caller to fill in: kind, thread and time are set. `key`:
- * the item's. Valid until the next call. */
+/* Returns the next event of the trace for the caller to fill in: kind, thread and time are set.
+ * `key`: key of the item. Valid until the next call. */
 struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key);
 
 /* Frees the block at `address` at the item's stamp. */
@@ -39,6 +39,6 @@ void merge_make_way(struct session *s, const struct reader *r, const struct item
 /* Handles address space that is mapped (ITEM_MAP) or unmapped (ITEM_UNMAP): mapped.c. */
 void mapped_take(struct session *s, struct reader *r, const struct item *it);
 void mapped_give(struct session *s, struct reader *r, const struct item *it);
-/* Notes whether the address that the reader's next ITEM_MAP maps a second time is in a known
+/* Notes whether the memory that the reader's next ITEM_MAP maps a second time is in a known
  * mapping. */
 void mapped_look(struct session *s, struct reader *r, const struct item *it);

@@ -152,7 +152,8 @@ bool preexisting_seen(const struct preexisting *b, uint64_t address)
 	return b->filter[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Removes a freed block if it is one from before, and counts its free. */
+/* Removes a freed block that was allocated before the attachment, and counts its free. Returns
+ * false if there is no such block. */
 static bool take_one(struct preexisting *b, uint64_t address, struct live_block *was)
 {
 	if (!live_take(&b->blocks, address, was))
@@ -209,7 +210,8 @@ static void take_walk(struct preexisting *b)
 	}
 }
 
-/* Records that a free already written as one of an unknown block was of a block from before. */
+/* Corrects a free that was written as that of an unknown block: the block was allocated before
+ * the attachment. */
 static void explain(struct session *s, uint64_t size)
 {
 	struct ms_event *e = merge_emit(s, MS_EV_EXT, 0, s->merged_key);
@@ -234,8 +236,8 @@ static void take_early(struct session *s, struct preexisting *b)
 		uint64_t at = b->early.v[i];
 		bool known = live_take(&b->blocks, at, &was);
 		if (!known) {
-			/* Freed before the walk reached the block; the address may hold another one
-			 * now. */
+			/* The block was freed before the walk reached it; the address may hold
+			 * another block now. */
 			if (!live_find(&b->touched, at, &ignored))
 				live_take(&cached, at, &was);
 			b->unsized += !was.size;
@@ -279,7 +281,7 @@ static void write_counts(struct session *s, const struct preexisting *b)
 	}
 }
 
-/* Notes what is missing although the walk was complete. */
+/* Notes which part of the result is missing although the walk was complete. */
 static void judge(const struct session *s, struct preexisting *b)
 {
 	if (b->counts.state != MS_BEFORE_WHOLE || (!b->unsized && !s->stats.lost))

@@ -16,7 +16,7 @@ struct session;
 /* Extends enum ms_before_state: the heap is being walked, or the result is not evaluated yet. */
 #define PREEXISTING_LOOKING 0
 
-/* Counts the blocks from before the attachment. */
+/* Counts the blocks that were allocated before the attachment. */
 struct preexisting_counts {
 	unsigned state;
 	uint64_t blocks, bytes, largest; /* at the attachment; usable bytes */
@@ -40,9 +40,10 @@ void preexisting_made(struct preexisting *b, uint64_t address);
 /* Tells whether a block was ever allocated at the address since the attachment; rarely true
  * although none was. */
 bool preexisting_seen(const struct preexisting *b, uint64_t address);
-/* Handles a free of an unknown block. True: the block is one from before, copied to *was; the event
- * that says so must come first. During the walk this is decided later (false). */
+/* Handles a free of an unknown block. Returns true if the block was allocated before the
+ * attachment, and copies it to *was; the caller first writes an event that says that. During the
+ * walk, returns false, and the decision is made later. */
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was);
-/* Evaluates the walk once it is complete and merged, and writes the result to the trace; called
- * every round. `end`: last call. */
+/* Evaluates the walk once it is complete and merged, and writes the result to the trace. Called
+ * in every round of the draining thread. `end`: last call. */
 void preexisting_look(struct session *s, bool end);

@@ -24,7 +24,8 @@
 #include "ms-record/base/clock.h"
 
 #define AT_CALL (SIGTRAP | 0x80)
-#define CALLS_MOST 100000u /* limit for a program that never calls set_tid_address */
+/* maximum number of system calls awaited: a program may never call set_tid_address */
+#define CALLS_MOST 100000u
 #define STEPS_MOST 400u
 
 static long trace(int what, pid_t pid, uint64_t data)
@@ -85,8 +86,8 @@ static bool stands(pid_t pid, uint64_t at, uint32_t tid)
 	return !errno && (uint32_t)word == tid;
 }
 
-/* Writes the thread id where glibc is about to write it: the argument of set_tid_address is this
- * address. False = the C library may not be glibc. */
+/* Writes the thread id to the argument of set_tid_address, where glibc is about to write it.
+ * Returns false if the C library may not be glibc. */
 static bool put_number(pid_t pid, const struct cpu_regs *r)
 {
 	uint32_t tid = (uint32_t)r->result;

@@ -65,7 +65,8 @@ static bool look(struct program *p)
 }
 
 /* Finds the variable that begins with `name`; returns its index in envp[], or SIZE_MAX. `text`
- * receives its string, cut at TEXT_MAX, which is longer than any of ours. */
+ * receives its string, truncated to TEXT_MAX bytes, which every value set by ms-record fits
+ * into. */
 static size_t variable(const struct program *p, const char *name, char *text)
 {
 	size_t bytes = strlen(name);
@@ -92,7 +93,7 @@ static void set(struct program *p, size_t i, const char *name, const char *value
 	p->strings = ms_xrealloc(p->strings, p->bytes + (size_t)n + 1, 1);
 	memcpy(p->strings + p->bytes, s, (size_t)n + 1);
 	free(s);
-	/* Relative to `strings` for now: such a value is smaller than any address. */
+	/* For now an offset in `strings`, which is smaller than any address. */
 	uint64_t at = p->bytes + 1;
 	p->bytes += (size_t)n + 1;
 	if (i != SIZE_MAX) {

@@ -80,8 +80,8 @@ bool launch_preloadable(char **path)
 	if (!has_blank(*path))
 		return true;
 	int cache = to ? link_folder() : -1, fd = -1;
-	/* One folder per installed library. Links are kept: a program may outlive us and run other
-	 * programs. */
+	/* Each installed library has its own folder. Links are kept: a program may outlive
+	 * ms-record and run other programs. */
 	snprintf(of, sizeof of, "preload.%08x", to ? ms_crc32c(0, to, strlen(to)) : 0);
 	if (cache >= 0 && (mkdirat(cache, of, 0700) == 0 || errno == EEXIST))
 		fd = openat(cache, of, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -335,8 +335,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 			   l->program, o->needs_library, l->inject, o->needs_library);
 		return -1;
 	}
-	l->guest = launch_own_file("libmemscope-preload.so"); /* also for programs that the command
-								 execs */
+	/* needed in any case: the command may exec other programs */
+	l->guest = launch_own_file("libmemscope-preload.so");
 	if (!l->guest)
 		return ms_err_set(err,
 				  "cannot find 'libmemscope-preload.so' in the folder of ms-record "
@@ -418,7 +418,7 @@ bool launch_release(struct launch *l)
 int launch_answer(struct launch *l, bool let, struct ms_err *err)
 {
 	int e = 0;
-	ssize_t n = -1; /* no answer from a child that has ended */
+	ssize_t n = -1; /* a child that has ended sends no answer */
 	while (let && (n = read(l->result, &e, sizeof e)) < 0 && errno == EINTR)
 		continue;
 	close(l->result);

@@ -16,19 +16,22 @@
 
 struct ms_err;
 
-/* Holds the options of the command to run; room cli fills them in. */
+/* Holds the options of the command to run; the command-line code (cli) fills them in. */
 struct launch_options {
-	char **command;            /* NULL-terminated */
-	struct ms_cli_list env;    /* --env NAME=value */
-	bool children_ignored;     /* SIGCHLD was ignored at our start; passed on to it */
+	char **command;         /* NULL-terminated */
+	struct ms_cli_list env; /* --env NAME=value */
+	/* SIGCHLD was ignored when ms-record started; the command inherits that */
+	bool children_ignored;
 	const char *needs_library; /* option that requires the preloaded library; NULL = none */
 };
 
 struct launch {
-	char *program;      /* path of the command */
-	char *guest;        /* path of libmemscope-preload.so */
-	const char *inject; /* reason why preloading is not enough (see inject.h); NULL = it is */
-	bool own_malloc;    /* the reason is its own malloc, which the preloaded guest hooks */
+	char *program; /* path of the command */
+	char *guest;   /* path of libmemscope-preload.so */
+	/* reason why preloading is not enough (see inject.h); NULL = it is enough */
+	const char *inject;
+	/* the reason is the program's own malloc, which the preloaded guest hooks */
+	bool own_malloc;
 	const char *socket; /* name of the abstract socket */
 	sigset_t mask;      /* signal mask that we inherited */
 	int status;         /* our exit status on failure: 125, 126 or 127 */
