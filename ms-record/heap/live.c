@@ -18,7 +18,7 @@
 #define GIVE ((size_t)32768)        /* number of buckets whose old pages are freed in one go */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
-/* minimum shift while only bits for block numbers are needed */
+/* minimum shift of a table that grows only because block numbers need more bits */
 #define SHIFT_LEAST (LIVE_HASH_BITS - 18)
 
 /* Maps a table of zeroed buckets; huge pages, if available, avoid most TLB misses of a large
