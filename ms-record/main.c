@@ -91,11 +91,13 @@ static int record(const struct options *o)
 		summary_print(&c);
 	if (o->report)
 		summary_report(&c);
-	int status = c.attached ? 0 : c.status; /* an attached process's status is not ours */
+	/* the status of an attached process is not passed on */
+	int status = c.attached ? 0 : c.status;
 	if (o->poll.max_growth >= 0 && summary_grows(&c, o->poll.max_growth, o->quiet) && !status)
 		status = 1 << 8;
 	for (size_t i = 0; i < c.images.n && c.attached; i++)
-		some |= c.images.v[i].error || images_lost(&c.images.v[i]); /* no full trace */
+		/* the trace is incomplete */
+		some |= c.images.v[i].error || images_lost(&c.images.v[i]);
 	if (some)
 		status = STATUS_OWN_FAILURE << 8;
 	if (!c.abandoned)

@@ -33,6 +33,7 @@ void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t num
 void heaps_pool(struct session *s, struct reader *r, const struct item *it);
 /* Handles an ITEM_BACKING. */
 void heaps_backing(struct session *s, struct reader *r, const struct item *it);
-/* Handles the free of a block that is not live. True: the block is backing, or nothing is recorded
- * of it. `sure`: also frees a custom heap's block at the address of backing. */
+/* Handles the free of a block that is not live. Returns true if the block is backing of a custom
+ * heap, or memory of malloc whose own free follows. `sure`: also frees a custom heap's block at
+ * the address of the backing. */
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure);

@@ -67,6 +67,6 @@ void launch_cancel(struct launch *l);
 /* Returns the path of a file next to this program, or in ../lib/memscope. malloc'ed; NULL = there
  * is none. */
 char *launch_own_file(const char *name);
-/* Replaces the malloc'ed *path, if it contains a space or a colon (where LD_PRELOAD would split
- * it), by that of a link to it in the user's cache folder. False = no link can be made. */
+/* Replaces the malloc'ed *path, if it contains a space or a colon, at which LD_PRELOAD would be
+ * split, by the path of a link in the user's cache folder. Returns false if no link can be made. */
 bool launch_preloadable(char **path);

@@ -73,8 +73,8 @@ static void stop(struct poll *p, enum poll_end how)
 	p->over = true;
 }
 
-/* Detects the end of the process: of a command by waitpid, of another process by its pidfd or
- * its folder. */
+/* Detects the end of the polled process: a command by waitpid, another process by its pidfd or
+ * its /proc folder. */
 static void look_for_end(struct poll *p)
 {
 	struct pollfd gone = {.fd = p->taker.proc.pidfd, .events = POLLIN};
@@ -87,8 +87,8 @@ static void look_for_end(struct poll *p)
 		stop(p, POLL_ENDED);
 }
 
-/* Handles a signal. If attached, it ends the polling. With a command, keys of the terminal reach
- * the command directly, and other signals are forwarded to it. */
+/* Handles a signal. Ends the polling of an attached process. A command receives the signals of
+ * terminal keys itself; others are forwarded to it. */
 static void take_signal(struct poll *p, int sig)
 {
 	if (sig == SIGCHLD || (!p->opt->pid && (sig == SIGINT || sig == SIGQUIT)))
@@ -161,7 +161,8 @@ static void watch_run(struct poll *p)
 
 /* ---- */
 
-/* Waits until the command ends, if polling ended before it; ms-record ends at the same time. */
+/* Waits until the command ends, if polling ended earlier, so that ms-record ends with the
+ * command. */
 static void await_command(struct poll *p)
 {
 	struct signalfd_siginfo info;
@@ -211,7 +212,8 @@ static void give_up(struct poll *p)
 {
 	if (p->opt->pid || p->pid_out <= 0)
 		return;
-	kill(p->pid_out, SIGKILL); /* it may ignore other signals, and we would wait */
+	/* a command that ignores other signals would keep ms-record waiting */
+	kill(p->pid_out, SIGKILL);
 	waitpid(p->pid_out, NULL, 0);
 }
 

@@ -20,15 +20,17 @@
 
 struct control_options;
 
-/* Holds the options of --poll, which room cli fills in. Options that recordings have, too, are
- * in control_options. */
+/* Holds the options of --poll; the command-line code (cli) fills them in. Options shared with
+ * recordings are in control_options. */
 struct poll_options {
 	bool on, quiet;
 	pid_t pid;         /* process of -p; 0 = run a command */
 	const char *csv;   /* CSV file, "-" = standard output; NULL = no CSV */
 	uint64_t max_heap; /* limit of the heap in bytes; 0 = no limit */
 	double warn_rate;  /* bytes a second; slower growth gives no warning */
-	double max_growth; /* bytes a second, also of recordings: faster is a finding; < 0 = none */
+	/* bytes a second, also for recordings; faster growth is a finding of --fail-on; < 0 = no
+	 * limit */
+	double max_growth;
 	const char *metrics; /* file of --poll=openmetrics; NULL = none */
 };
 
@@ -41,9 +43,10 @@ struct poll_point {
 struct poll_series {
 	struct poll_point *v;
 	size_t n, cap;
-	uint64_t every, skip; /* one sample in every + 1 is kept; skip: samples since that one */
-	uint64_t samples;     /* number of samples, kept or not */
-	struct poll_point first, last, peak; /* peak: each figure's largest */
+	/* every: samples dropped after each kept one; skip: samples since the last kept one */
+	uint64_t every, skip;
+	uint64_t samples;                    /* number of samples, kept or not */
+	struct poll_point first, last, peak; /* peak: maximum of each figure */
 };
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
 
@@ -52,14 +55,14 @@ enum poll_end { POLL_ENDED, POLL_STOPPED, POLL_MAX_HEAP };
 
 struct poll {
 	const struct poll_options *opt;
-	const struct control_options *rec; /* the options that recordings have, too */
+	const struct control_options *rec; /* options shared with recordings */
 	struct ms_proc_sampler taker;
 	struct poll_series series;
 	struct ms_proc_sample last; /* the last sample shown */
 	struct ms_proc_peak peak_rss;
 	uint64_t start_mono, start_wall, duration_ns;
 	enum poll_end end;
-	int status;            /* status of an ended command, as waitpid has it; -1 = unknown */
+	int status;            /* status of an ended command, in waitpid's form; -1 = unknown */
 	int pid_out;           /* pid of the process */
 	int signals;           /* signalfd */
 	sigset_t mask;         /* signal mask that we inherited */
@@ -68,7 +71,7 @@ struct poll {
 	bool unread;           /* standard output, which receives the samples, is closed */
 	struct ms_trend heap;  /* trend of the whole run, set at its end */
 	FILE *csv;             /* NULL = no CSV */
-	int csv_errno;         /* why it could not be written; 0 = no error */
+	int csv_errno;         /* errno of a failed write of the CSV; 0 = no error */
 	bool table;            /* show the live table */
 	uint64_t table_ns;     /* earliest time of the table's next line, ns */
 	uint64_t metrics_ns;   /* earliest time of the next write of the metrics file */

@@ -16,7 +16,7 @@
 
 #define METRICS_NS UINT64_C(1000000000)
 
-/* Begins a family; its UNIT is only a comment in the older format. */
+/* Begins a metric family. Its UNIT line is only a comment in the older format. */
 static void put_family(FILE *f, const char *name, const char *unit, const char *help)
 {
 	ms_metrics_family(f, true, name, "gauge", unit, help);
@@ -45,8 +45,8 @@ static void put_real(const struct poll *p, FILE *f, const char *name, const char
 	fprintf(f, "} %.3f\n", v);
 }
 
-/* Writes the trend: one of the states is 1. No growth rate is written while the run is too short
- * for one. */
+/* Writes the trend as a set of states, one of which is 1. Omits the growth rate while the run is
+ * too short. */
 static void put_trend(const struct poll *p, FILE *f)
 {
 	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);

@@ -23,7 +23,7 @@
 #define TABLE_NS UINT64_C(250000000)
 #define SPARK_COLUMNS 40
 
-/* Format a value as text; the text lives until the end of the block around the call. */
+/* Formats a value as text, which is valid until the end of the block around the call. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
 #define COUNT(n) ms_format_count((char[MS_UNIT_BUF]){0}, n)
 #define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)

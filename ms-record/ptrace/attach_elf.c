@@ -168,8 +168,8 @@ static uint64_t count_of(const struct attach_memory *mem, const struct dynamic *
 	return d->gnu_hash ? gnu_count(mem, d->gnu_hash) : 0;
 }
 
-/* Returns an absolute address: most dynamic linkers relocate these entries in place, but not
- * all. */
+/* Returns the absolute address for a value of the dynamic section, which most dynamic linkers,
+ * but not all, have relocated in place. */
 static uint64_t absolute(const struct attach_module *m, uint64_t v)
 {
 	return v < m->start ? v + m->bias : v;

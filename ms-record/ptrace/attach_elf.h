@@ -14,13 +14,13 @@ struct hijack;
 struct process;
 
 struct attach_module {
-	const struct attach_map *map; /* its first mapping, borrowed */
+	const struct attach_map *map; /* the module's first mapping, borrowed */
 	uint64_t start, end, bias;
 	uint64_t low, high; /* the readable segment that holds .eh_frame_hdr */
 	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
 	uint64_t code_low, code_high; /* the largest readable segment of code */
 	uint64_t dynamic, dynamic_bytes;
-	bool interpreter; /* it has a PT_INTERP segment */
+	bool interpreter; /* the module has a PT_INTERP segment */
 };
 
 struct attach_symbol {

@@ -73,7 +73,7 @@ static uint64_t distance(uint64_t at, uint64_t bytes, uint64_t low, uint64_t hig
 
 struct search {
 	uint64_t low, high, bytes;
-	uint64_t after;       /* nearer places, and as near ones, are done already */
+	uint64_t after;       /* only places with a greater distance are considered */
 	uint64_t best, where; /* distance and address of the best place; 0 = none */
 };
 
@@ -86,8 +86,8 @@ static void consider(struct search *s, uint64_t at)
 	s->where = at;
 }
 
-/* Tries places in a gap from both its ends on, because memory mapped meanwhile lies there; but none
- * beside the heap or the stack, which grow. */
+/* Tries places in a gap from its ends inwards, because memory mapped meanwhile is at the ends.
+ * Skips an end next to the heap or the stack, which may grow. */
 static void look(struct search *s, const struct attach_map *before, const struct attach_map *after)
 {
 	enum { STEPS = 16 };

@@ -16,8 +16,8 @@ struct hijack_frames;
 /* Holds a thread's registers by purpose. */
 struct cpu_regs {
 	uint64_t ip, sp, tp; /* instruction pointer, stack pointer, thread pointer */
-	/* number of the system call that the thread is in or has just ended, < 0 = none; result;
-	 * arguments */
+	/* call: number of the current or just ended system call, < 0 = none; result: its result;
+	 * args: its arguments */
 	int64_t call, result;
 	uint64_t args[6];
 	struct user_regs_struct all; /* in the kernel's format; `ip` and `sp` take precedence */
@@ -34,12 +34,14 @@ size_t cpu_vectors_get(pid_t tid, void *to, size_t bytes);
  * kernel does not restart an interrupted one. */
 void cpu_regs_call(struct cpu_regs *r, long number, const uint64_t args[6], uint64_t at,
 		   uint64_t sp);
-/* Sets registers so that the thread makes its interrupted system call again, as `number`. */
+/* Sets registers so that the thread repeats its interrupted system call with the call number
+ * `number`. */
 void cpu_regs_again(struct cpu_regs *r, int64_t number);
-/* Returns the number of the system call that replaces an older one (poll: ppoll), else `call`. */
+/* Returns the number of the newer system call that replaces `call` (ppoll for poll), else
+ * `call`. */
 int64_t cpu_call_newer(int64_t call);
-/* Tells whether `ip` is the instruction pointer's place in a signal frame. Two more words must be
- * readable. */
+/* Tells whether `ip` points to the saved instruction pointer of a signal frame. Two more words
+ * must be readable. */
 bool cpu_is_signal_frame(const uint64_t *ip);
 
 /* Holds instruction bytes. cpu_call_code: a system call and a ret, which continues at the address

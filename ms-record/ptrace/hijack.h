@@ -49,16 +49,15 @@ struct hijack {
 	pid_t pid;
 	int proc;            /* descriptor of the folder /proc/PID */
 	int pidfd;           /* -1 = the kernel has no pidfds */
-	int mem;             /* descriptor of /proc/PID/mem; works on if rights are lost */
+	int mem;             /* descriptor of /proc/PID/mem; stays usable if rights are lost */
 	uint64_t start_time; /* field 22 of /proc/PID/stat; with pid, identifies the process */
-	/* addresses of `syscall; ret` and of the return from a signal in its memory; 0 = not found
-	 * yet */
+	/* addresses, in the process, of `syscall; ret` and of a signal return; 0 = not found yet */
 	uint64_t call_at, return_at;
 };
 
-/* Opens process `pid` after checking everything that would refuse it, without disturbing the
- * process. `proc_root`: "/proc", or a copy of it for the checks only (tests). Returns 0, or -1 with
- * advice in `err` and nothing open. */
+/* Opens process `pid` after checking for everything that could prevent attaching, without
+ * disturbing the process. `proc_root`: "/proc", or a copy of it for the checks only (tests).
+ * Returns 0, or -1 with advice in `err` and nothing open. */
 int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, struct ms_err *err);
 void hijack_close(struct hijack *h);
 /* Tells whether this process has CAP_SYS_PTRACE, so that it may trace any process. */
@@ -89,8 +88,8 @@ struct hijack_thread {
 	bool gone;               /* the thread has ended */
 	bool asleep;             /* seized, not stopped; regs holds only what hijack_waits sets */
 	enum hijack_trace trace; /* set by hijack_easiest for sleeping threads */
-	/* Child being created, stopped too: this thread is stopped in the call that creates it, and
-	 * cannot be borrowed or moved; 0 = none. */
+	/* Child that this thread is creating; 0 = none. The child is stopped, and this thread is
+	 * stopped inside the call that creates it, so it cannot be borrowed or moved. */
 	pid_t new_child;
 	int signal;           /* signal to deliver on resume; 0 = none */
 	uint64_t stop_ns;     /* time of the request to stop */
@@ -102,8 +101,8 @@ struct hijack_stop {
 	bool holds;          /* threads that wait in the kernel are not stopped */
 	unsigned asleep;     /* threads that were not stopped; set by hijack_resume */
 	unsigned cut_short;  /* threads stopped in a call that may return early */
-	uint64_t begin_ns;   /* first request to stop */
-	uint64_t resumed_ns; /* last resume; set by hijack_resume, as longest_ns */
+	uint64_t begin_ns;   /* time of the first request to stop */
+	uint64_t resumed_ns; /* time of the last resume; set, like longest_ns, by hijack_resume */
 	uint64_t longest_ns; /* longest stop of one thread, from the request */
 };
 
@@ -130,9 +129,9 @@ bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns);
 /* Tells, after hijack_stop_all, whether a thread is still not stopped. */
 bool hijack_any_asleep(const struct hijack_stop *s);
-/* Stops, after hijack_stop_all, threads that were left waiting and no longer wait. On return each
- * of them has been off all processors, in a system call, since this function was called. Returns 0,
- * or -1: one did not stop within `patience_ns`. */
+/* Stops, after hijack_stop_all, threads that were left waiting and no longer wait. On return,
+ * each thread that still waits has been off all processors, in a system call, since this
+ * function was called. Returns 0, or -1: one did not stop within `patience_ns`. */
 int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns);
 /* Waits, for 50 ms at most, while a stop would cut short the system calls of all threads. */
 void hijack_await_easy(int proc);
@@ -157,15 +156,17 @@ void hijack_resume(struct hijack_stop *s, int proc);
 
 struct hijack_call {
 	const struct hijack *h;
-	struct hijack_thread *t;  /* stopped; its regs stay the true ones */
-	uint64_t mask;            /* its signal mask; all are blocked meanwhile */
-	uint64_t call_at, sp;     /* syscall instruction, and stack pointer for calls */
-	uint64_t copy_sp;         /* stack pointer of a copy, which must not run */
-	uint64_t room;            /* HIJACK_ROOM bytes for arguments; 0 = no net */
-	bool away;                /* it is not at a stop from which it can be resumed */
-	int held;                 /* unblockable signal that came meanwhile; 0 = none */
-	uint64_t deadline_ns;     /* deadline of the current call */
-	struct hijack_net *frame; /* net that frees the thread if we die; NULL = none */
+	/* the borrowed thread, stopped; its regs keep the original values */
+	struct hijack_thread *t;
+	uint64_t mask;        /* the thread's signal mask; all signals are blocked meanwhile */
+	uint64_t call_at, sp; /* syscall instruction, and stack pointer for calls */
+	uint64_t copy_sp;     /* stack pointer of a copy of the process, which must not run */
+	uint64_t room;        /* HIJACK_ROOM bytes for arguments; 0 = no safety net was built */
+	bool away;            /* the thread is not at a stop from which it can be resumed */
+	int held;             /* unblockable signal that came meanwhile; 0 = none */
+	uint64_t deadline_ns; /* deadline of the current call */
+	/* safety net: restores the thread if ms-record dies; NULL = none */
+	struct hijack_net *frame;
 };
 
 #define HIJACK_ROOM 64u
@@ -188,17 +189,17 @@ int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int6
 #define HIJACK_CALL(c, result, number, ...)                                                        \
 	hijack_call((c), (number), (const uint64_t[6]){__VA_ARGS__}, (result))
 /* Makes a copy of the process that never runs: clone(CLONE_FS | CLONE_FILES) without an exit
- * signal. It is stopped, traced by the calling thread, and killed when that thread ends. *own: its
- * pid in our namespace; *its: in the process's, for hijack_reap. Returns 0, or -1 with errno set,
- * also the clone's. */
+ * signal. The copy is stopped, traced by the calling thread, and killed when that thread ends.
+ * *own: the copy's pid in our pid namespace; *its: in that of the process, for hijack_reap.
+ * Returns 0, or -1 with errno set, perhaps by the clone. */
 int hijack_copy(struct hijack_call *c, pid_t *own, pid_t *its);
 /* Kills the copy; its parent keeps the zombie until hijack_reap. */
 void hijack_kill(pid_t own);
 /* Reaps a killed copy in its parent. Returns 0, or -1. */
 int hijack_reap(struct hijack_call *c, pid_t its);
 /* Restores the thread's state from before hijack_borrow and leaves it at a stop from which
- * hijack_resume resumes it. Returns 0, or -1 with errno set: it ended, or did not return in time
- * (then its net restores it). */
+ * hijack_resume resumes it. Returns 0, or -1 with errno set: the thread ended, or did not return
+ * in time (then its safety net restores it). */
 int hijack_give_back(struct hijack_call *c);
 
 /* ---- in a process of its own (hijack_helper.c) ---- */
@@ -215,6 +216,7 @@ int hijack_give_back(struct hijack_call *c);
 int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, size_t bytes,
 		  int *result);
 /* Arranges in a helper, before threads stop, for mend(arg) to be called if the helper is killed
- * before `f` returns: in a process with its memory, after its tracees were released. Does nothing
- * outside a helper, or if no such process can be made. */
+ * before `f` returns. The call is made by a process that shares the helper's memory, after the
+ * helper's tracees were released. Does nothing outside a helper, or if no such process can be
+ * made. */
 void hijack_guard(void (*mend)(void *arg), void *arg);

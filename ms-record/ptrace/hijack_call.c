@@ -62,8 +62,8 @@ static int set_options(const struct hijack_call *c, uint64_t more)
 	return -1;
 }
 
-/* Prepares a stopped thread for system calls: suspends filters, builds the net, blocks signals.
- * Returns 0, or -1 with `err` set. */
+/* Prepares a stopped thread for system calls: suspends filters, builds the safety net on its
+ * stack, blocks signals. Returns 0, or -1 with `err` set. */
 static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, struct ms_err *err)
 {
 	pid_t tid = c->t->tid;
@@ -196,8 +196,8 @@ int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int6
 
 /* ---- copies ---- */
 
-/* Waits until the new child is stopped; it stays so, and is killed when this thread ends. Returns
- * 0, or -1 with errno set. */
+/* Waits until the new child is stopped. The child stays stopped, and is killed when this thread
+ * ends. Returns 0, or -1 with errno set. */
 static int keep(struct hijack_call *c, pid_t own)
 {
 	int status;

@@ -36,13 +36,14 @@
 #define LATE_LOOKS 2u                  /* late checks in a row before a process is killed */
 
 struct guard {
-	pid_t pid, process, tid; /* its own pid; the process and thread that it watches */
-	uint32_t ready;          /* atomic: its name and process group are set */
-	uint32_t holds;          /* atomic: the watched thread holds stopped threads */
+	/* pid: the guard's; process, tid: the process and thread that it watches */
+	pid_t pid, process, tid;
+	uint32_t ready;    /* atomic: the guard's name and process group are set */
+	uint32_t holds;    /* atomic: the watched thread holds stopped threads */
 	uint64_t until_ns; /* atomic: time by which it resumes the threads; UINT64_MAX = none */
 	void (*mend)(void *);
 	void *arg;
-	struct guard_room *room; /* NULL = it watches no helper */
+	struct guard_room *room; /* NULL = the guard watches no helper */
 	bool stays;              /* `holds` stays set until guard_dismiss */
 	char path[48];           /* /proc file with the watched thread's state */
 	_Alignas(16) char stack[STACK];
@@ -113,8 +114,9 @@ static _Noreturn int stand_guard(void *arg)
 	const struct timespec each = {0, LOOK_NS};
 	const uint64_t hangup = UINT64_C(1) << (SIGHUP - 1);
 	unsigned late = 0;
-	/* Survive a kill of all processes named ms-record and a stop of the process group. Not a
-	 * session of its own: autogroup could delay its first turn. */
+	/* Lets the guard survive a kill of all processes named ms-record and a stop of the
+	 * process group. A session of its own would be worse: autogroup could delay its first
+	 * turn. */
 	CALL(SYS_setpgid, 0, 0);
 	CALL(SYS_prctl, PR_SET_NAME, (uintptr_t) "ms-guard");
 	CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGHUP);
@@ -200,7 +202,7 @@ void hijack_holds(bool on, uint64_t until_ns)
 	if (on && !own)
 		own = make();
 	if (!own || (!on && own->room))
-		return; /* a helper may hold threads that it did not stop until it ends */
+		return; /* until a helper ends, it may hold threads that it did not stop */
 	if (own->stays) {
 		on = true;
 		until_ns = UINT64_MAX;

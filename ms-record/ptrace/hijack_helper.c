@@ -56,8 +56,8 @@ bool hijack_is_helper(void)
 
 /* ---- the helper ---- */
 
-/* Leaves the real-time class: the handler of SIGXCPU, sent after RUN_US of continuous computing in
- * it. */
+/* Leaves the real-time class. Handles SIGXCPU, which the kernel sends after RUN_US of continuous
+ * computing in that class. */
 static void be_common(int sig)
 {
 	static const struct sched_param p;
@@ -116,8 +116,8 @@ static _Noreturn void help(int (*f)(void *, void *), void *arg, struct room *r)
 	_exit(0);
 }
 
-/* Continues the helper if someone stopped it, and perhaps its guard too: its tracees would stay
- * stopped. */
+/* Continues the helper if it was stopped (perhaps with its guard), because its tracees would
+ * stay stopped. */
 static void go_on_if_stopped(pid_t pid)
 {
 	int folder = process_folder(pid);

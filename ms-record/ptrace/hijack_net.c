@@ -48,7 +48,8 @@ static void look_for(uint64_t *found, const uint8_t *in, size_t n, uint64_t at,
 		*found = at + (uint64_t)(p - in);
 }
 
-/* Tells whether code in a mapping may be used. Our own image is excluded: a call might unmap it. */
+/* Tells whether code in a mapping may be used. The guest image is excluded, because a call might
+ * unmap it. */
 static bool may_have_code(const struct ms_proc_map *m)
 {
 	return m->perms[2] == 'x' && strcmp(m->path, "[vsyscall]") != 0 &&

@@ -25,7 +25,7 @@ bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
 
 /* Holds what a helper's guard shares with the process that made the helper. */
 struct guard_room {
-	int mends; /* atomic: entries need repair if the helper is killed */
+	int mends; /* atomic: not 0 = patched code needs repair if the helper is killed */
 	int ended; /* atomic: the guard killed the helper for holding threads too long */
 };
 /* Sets the memory shared with the guard, at a helper's start. */
@@ -60,11 +60,11 @@ bool hijack_repair(struct cpu_regs *r, int proc, pid_t tid);
 
 /* ---- hijack_net.c ---- */
 
-/* Holds the frames below the stack, and the bytes that they replaced. */
+/* Holds the frames that are written below a thread's stack, and the bytes that they replaced. */
 struct hijack_net {
 	uint64_t at;
 	size_t bytes;
-	bool restore; /* the memory is in use: put `before` back */
+	bool restore; /* the memory below the stack is in use: `before` must be restored */
 	uint8_t before[32768], now[32768];
 };
 

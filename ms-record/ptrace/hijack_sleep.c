@@ -62,8 +62,8 @@ static const int resumed[] = {
 	SYS_fcntl,       SYS_msgrcv,          SYS_msgsnd, SYS_mq_timedsend,  SYS_mq_timedreceive,
 	SYS_openat,      SYS_restart_syscall};
 
-/* Lists system calls that return EINTR on a stop and can be repeated unchanged: nothing has
- * happened in them yet. Never close. */
+/* Lists system calls that return EINTR on a stop and can be repeated unchanged, because nothing
+ * has happened in them yet. close must never be listed. */
 static const int repeated[] = {
 	SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop, SYS_rt_sigtimedwait,
 	SYS_recvfrom,    SYS_recvmsg,       SYS_recvmmsg,      SYS_sendto,     SYS_sendmsg,
@@ -82,7 +82,9 @@ static bool is_in_parts(const struct cpu_regs *r)
 		return r->args[2] & MSG_WAITALL;
 	case SYS_io_uring_enter:
 		return r->args[1] !=
-		       0; /* returns the number submitted, not that the wait was cut short */
+		       /* io_uring_enter reports the number submitted, not that the wait was cut
+		        * short */
+		       0;
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwrite64:
@@ -111,8 +113,8 @@ enum hijack_trace hijack_trace_of(int proc, struct hijack_thread *t)
 
 /* ---- repaired ---- */
 
-/* Tells whether a signal is pending that the thread would notice: then the call was interrupted
- * rightly. An ignored signal is pending only because the process is traced. */
+/* Tells whether a signal is pending that the thread would notice: its call must then stay
+ * interrupted. An ignored signal is pending only because the process is traced. */
 static bool signal_waits(const char *status)
 {
 	static const int silent[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};

@@ -29,7 +29,8 @@
 #define LATE_STEP_NS UINT64_C(5000000)
 #define LATE_MOST_NS UINT64_C(20000000000)
 #define CANDIDATES_MAX 64u
-#define CUT_NS UINT64_C(50000000) /* time given to a call to return before it is cut short */
+/* time in which a system call may return before a stop cuts it short */
+#define CUT_NS UINT64_C(50000000)
 #define BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 #define RSEQ_TRIES 50
 
@@ -373,7 +374,7 @@ static int stop_again(struct hijack_stop *s, uint64_t deadline_ns)
 	return await(s, deadline_ns);
 }
 
-/* Holds threads of the process, those first that would notice a stop least. */
+/* Lists threads of the process in the order of how little they would notice a stop. */
 struct candidates {
 	struct hijack_thread v[CANDIDATES_MAX]; /* ordered by `trace` */
 	size_t n;
@@ -403,7 +404,8 @@ static void find_candidates(struct candidates *c, int proc)
 	free(tids);
 }
 
-/* Finds candidates; waits up to CUT_NS while a stop would cut short the system call of each. */
+/* Finds candidates; waits up to CUT_NS while a stop would cut short the system calls of all of
+ * them. */
 static void await_candidates(struct candidates *c, int proc)
 {
 	uint64_t until = clock_mono() + CUT_NS;
@@ -514,8 +516,8 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 	t->gone = true;
 }
 
-/* Resumes each thread that did not stop in time as soon as it stops: detached before that, its
- * system call would be interrupted. Does not wait for uninterruptible ones. */
+/* Resumes each thread that did not stop in time as soon as it stops, because detaching it
+ * earlier would interrupt its system call. Does not wait for uninterruptible threads. */
 static void release_late(struct hijack_stop *s, int proc)
 {
 	uint64_t now = clock_mono(), most = now + LATE_MOST_NS, look = now + LATE_NS;

@@ -35,7 +35,8 @@ static void on_wake_signal(int sig)
 
 static void install(void)
 {
-	struct sigaction a = {.sa_handler = on_wake_signal}; /* waitpid returns EINTR */
+	/* without SA_RESTART: waitpid returns EINTR */
+	struct sigaction a = {.sa_handler = on_wake_signal};
 	sigaction(wake_signal(), &a, NULL);
 }
 

@@ -26,14 +26,14 @@ struct resident_run {
 /* Describes memory that the allocator uses for small blocks. */
 struct resident_heap {
 	uint64_t start, end;
-	uint64_t arena; /* address of glibc's arena; 0 = the main one, or not glibc's */
+	uint64_t arena; /* address of glibc's arena; 0 = the main arena, or another allocator */
 };
 /* Counts the blocks of one call stack; all members except `blocks` are bytes. */
 struct resident_site {
 	uint64_t blocks, bytes;
 	uint64_t live;      /* bytes of blocks on resident heap pages */
 	uint64_t elsewhere; /* bytes of blocks swapped out or on pages outside the heap */
-	uint64_t pinned;    /* its share of free memory on pages that hold its blocks */
+	uint64_t pinned;    /* the site's share of free memory on pages that hold its blocks */
 	uint64_t alone;     /* pages that hold no other site's blocks */
 };
 
@@ -41,14 +41,14 @@ struct resident {
 	bool wanted, taken, late, glibc; /* late: time ran out before everything was read */
 	uint64_t pause_ns;
 	uint64_t state; /* MS_SCAN_* */
-	/* memory that was resident at the moment */
+	/* memory that was resident when measured */
 	struct ms_regions regions;
 	MS_ARRAY(struct resident_run) runs;   /* by address */
 	MS_ARRAY(struct resident_heap) heaps; /* by address */
 	uint64_t rss, swap;
 	uint64_t missing; /* bytes of resident pages that were not found in time */
 	/* resident bytes by use */
-	struct resident_site *sites; /* by stack node */
+	struct resident_site *sites; /* indexed by stack node */
 	size_t site_count;
 	uint64_t *region_bytes; /* resident bytes of a file in each region */
 	uint64_t files, recorder, stacks, slack, free, other, pinned, trim, arenas, arena_free,
