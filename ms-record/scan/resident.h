@@ -59,8 +59,8 @@ struct resident {
 void resident_take(struct work *w, pid_t tid);
 /* Finds the use of each resident page, once the live blocks and their stacks are known. */
 void resident_solve(struct work *w);
-/* Writes the records of the moment to the session, under its lock, also if the state is not
- * DONE. */
+/* Writes the records of the resident memory to the session, under its lock, also if the state is
+ * not MS_SCAN_DONE. */
 void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t event);
 /* Returns MS_SCAN_DONE, or the MS_SCAN_* reason why the resident memory is not known. */
 uint64_t resident_state(const struct resident *r);

@@ -137,7 +137,7 @@ static void put_parts(struct ms_record_writer *w, const struct work *k)
 		       {MS_RESIDENT_FREE, r->free},
 		       {MS_RESIDENT_OTHER, r->other},
 		       {MS_RESIDENT_WIDE, k->q->live.wide},
-		       /* known only for glibc: */
+		       /* The figures below are known only for glibc. */
 		       {MS_RESIDENT_SLACK, r->slack},
 		       {MS_RESIDENT_TRIM, r->trim},
 		       {MS_RESIDENT_ARENAS, r->arenas},
@@ -160,7 +160,7 @@ void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t 
 	struct session *s = w->s;
 	const struct resident *r = &w->resident;
 	bool known = resident_state(r) == MS_SCAN_DONE;
-	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* for a mark; scanner_ask checks requests */
+	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* only a mark gets here: see scanner_ask */
 		return;
 	uint64_t moment = ++w->q->moments;
 	struct ms_record_writer *to = batch_record(&s->queued.resident, HEAD_BYTES + strlen(label));

@@ -14,9 +14,10 @@
 #include "scan_work.h"
 
 #define PAGE UINT64_C(4096)
-/* Defines sizes of glibc's in bytes: a block's header; the smallest chunk; the used part of a free
- * chunk; the area behind the thread pointer; the area before an arena's first chunk; the smallest
- * block that gets its own mapping. */
+/* Sizes in glibc, in bytes. HEADER: of a block's header. CHUNK_LEAST: of the smallest chunk.
+ * FREE_HEADER: of the used part of a free chunk. THREAD_BYTES: of the area after the thread
+ * pointer. ARENA_BYTES: of the area before an arena's first chunk. MMAP_THRESHOLD: of the
+ * smallest block with a mapping of its own. */
 #define HEADER 8u
 #define CHUNK_LEAST 32u
 #define FREE_HEADER 48u
@@ -36,12 +37,13 @@ struct solving {
 	struct work *w;
 	struct resident *r;
 	struct placed *v; /* sorted by address, not nested */
-	size_t n, at;     /* first block that may touch the current page or lie behind it */
-	size_t heap;      /* first heap that may hold the current page or lie behind it */
+	size_t n, at;     /* at: first block that may touch the current page or lie after it */
+	size_t heap;      /* first heap that may hold the current page or lie after it */
 	uint64_t used_to; /* end of the last block before the page, in this heap */
-	/* state of the current region */
+	/* The members below describe the current region. */
 	size_t region;
-	uint64_t *whole; /* figure that the whole region counts for; NULL: decided page by page */
+	/* figure to which the whole region is added; NULL = decided page by page */
+	uint64_t *whole;
 	uint64_t stack_end; /* end of a thread's stack in this region */
 	bool blocks;        /* an allocator other than glibc has blocks in the region */
 };
@@ -52,7 +54,7 @@ static int by_address(const void *a, const void *b)
 	return MS_ORDER(x->address, y->address) ?: MS_ORDER(x->user, y->user);
 }
 
-/* Fills g->v with the blocks, without those that lie in others, of which they are a part. */
+/* Fills g->v with the blocks that do not lie in other blocks. */
 static void place_blocks(struct solving *g)
 {
 	const struct scan_live *l = &g->w->q->live;
@@ -91,7 +93,7 @@ static void find_extent(const struct resident *r, struct placed *b)
 	uint64_t chunk = (b->size + HEADER + 15) & ~UINT64_C(15);
 	b->start = b->address - HEADER;
 	b->end = b->start + (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk);
-	if (!is_in_heap(r, b->address)) { /* it has its own mapping */
+	if (!is_in_heap(r, b->address)) { /* the block has its own mapping */
 		b->start = (b->address - 1) & ~(PAGE - 1);
 		b->end = (b->address + b->size + PAGE - 1) & ~(PAGE - 1);
 	}
@@ -129,7 +131,8 @@ static bool is_own(const struct solving *g, uint64_t page)
 	return false;
 }
 
-/* Returns the live bytes of block `b` on a page; *all receives these plus its slack. */
+/* Returns the live bytes of block `b` on a page; *all receives the sum of its live bytes and
+ * slack there. */
 static uint64_t on_page(const struct placed *b, uint64_t page, uint64_t *all)
 {
 	uint64_t live = overlap(b->address, b->address + b->size, page);
@@ -201,8 +204,8 @@ static void advance(struct solving *g, uint64_t page)
 		g->used_to = g->v[g->at].end > g->used_to ? g->v[g->at].end : g->used_to;
 }
 
-/* Returns the figure that the whole page counts for; NULL: it holds blocks, or its use is not
- * known. */
+/* Returns the figure to which the whole page is added; NULL = the page holds blocks, or its use
+ * is unknown. */
 static uint64_t *whole_page(struct solving *g, uint64_t page)
 {
 	return g->whole              ? g->whole

@@ -20,13 +20,14 @@
 
 #define PAGE UINT64_C(4096)
 #define HEAP_MOST (UINT64_C(64) << 20) /* alignment of glibc's heaps */
-#define ARENA_FIRST 0x18u              /* offset of an arena in its heap, at least */
+#define ARENA_FIRST 0x18u              /* minimum offset of an arena in its heap */
 #define ARENA_LAST 0x100u
 #define RSS_ROUGHLY (UINT64_C(1) << 20) /* error of the kernel's batched counters */
 
 struct taking {
 	struct resident *r;
-	uint64_t found, most; /* resident bytes of a region: in its runs, according to smaps */
+	/* resident bytes of a region: found = in its runs, most = according to smaps */
+	uint64_t found, most;
 };
 
 static void add_run(void *arg, uint64_t start, uint64_t end, bool swapped)
@@ -136,8 +137,8 @@ static void add_pieces(struct resident *r, const struct resident_run *run, size_
 	}
 }
 
-/* Replaces r->rss by VmRSS if the two differ by much. The page tables are exact, but memory that a
- * device has mapped can make a large difference, which is not hidden. */
+/* Replaces r->rss by VmRSS if the two differ by much. The page tables are exact, but a large
+ * difference, for example by memory that a device has mapped, must show in the figures. */
 static void check_rss(struct resident *r, const struct work *w, pid_t tid)
 {
 	uint64_t said = hijack_status(w->s->process.folder, tid, "\nVmRSS:", 10) * 1024;

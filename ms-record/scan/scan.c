@@ -24,7 +24,7 @@
 #include "ms-record/session/session.h"
 
 #define STEP_US 100
-#define RATE UINT64_C(1000000000) /* bytes read per second, at least */
+#define RATE UINT64_C(1000000000) /* minimum number of bytes read per second */
 #define BLOCK_NS 250u             /* time to sort and search one block */
 #define SUGGEST_MOST_S 3600u      /* largest limit that --leak-check accepts */
 #define EDGES_MAX ((size_t)1 << 27)
@@ -97,7 +97,8 @@ static bool stop(struct work *w)
 	return false;
 }
 
-/* Takes the registers of the only thread, which the guest holds: they are on its stack. */
+/* Describes the process's only thread, which the guest holds; the thread's registers are on its
+ * stack. */
 static void take_held(struct work *w)
 {
 	const struct mg_session *m = w->s->mem;
@@ -109,8 +110,8 @@ static void take_held(struct work *w)
 	w->threads->reg_count = 0;
 }
 
-/* Takes the registers that the threads left at their end; an event that a thread was still
- * recording never arrives. */
+/* Takes the registers that the threads had when they ended. An event that a thread was still
+ * recording will never arrive. */
 static void take_last(struct work *w)
 {
 	const struct scan *q = w->q;
@@ -264,7 +265,7 @@ static void release_threads(struct work *w)
 		return;
 	uint32_t was = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
 	if (was == MG_END_LATE && (w->state == MS_SCAN_DONE || w->state == MS_SCAN_KILLED))
-		w->state = MS_SCAN_TIME; /* it may have run while we read */
+		w->state = MS_SCAN_TIME; /* the process may have run during the scan */
 	scan_tell_guest(s, MG_END_OVER);
 	if (w->q->last_tid)
 		scan_trace_over(w->q->last_trace);

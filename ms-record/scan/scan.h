@@ -55,8 +55,9 @@ bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);
 
 /* Lists callbacks for the processes of a traced tree; called by the thread that traces it. */
 struct scan_tree {
-	/* Called after an exec; leaves the process in whatever ptrace stop it is in. False: trace
-	 * it no longer. Must not wait any more once *quit (atomic) is set. */
+	/* Handles an exec of process `pid`, and leaves the process in any ptrace stop. Returns
+	 * false if the process shall no longer be traced. Must not wait any more once *quit
+	 * (atomic) is set. */
 	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
 	/* Called when tracing ends: all processes are detached, and no more calls follow. */
 	void (*over)(struct scan_tree *tree);
@@ -69,7 +70,7 @@ struct scan_trace; /* a traced tree, with the thread that traces it */
 
 struct scanner;
 
-/* Names the values of --leak-check; room cli fills in the options below. */
+/* Names the values of --leak-check; the command-line code (cli) fills in the options below. */
 enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
 struct scan_options {
 	enum scan_wish wish; /* with -p, scans run only on request */
@@ -115,9 +116,9 @@ bool scan_trace_ended(const struct scan_trace *t);
 /* Stops the tracing, or waits for the end of the single process of scanner_trace. `t` may be
  * NULL. */
 void scan_trace_free(struct scan_trace *t);
-/* Starts a scan of every running process; `event` is written when the answer is ready. `resident`:
- * the label of a moment, of which only resident memory is reported; NULL: searches for leaks.
- * False: scans are off. */
+/* Starts a scan of every running process; `event` is written when the answer is ready.
+ * `resident`: label for a report of resident memory only; NULL = searches for leaks. Returns
+ * false if scans are off. */
 bool scanner_ask(struct scanner *sc, const char *resident);
 /* Returns the answer once: a line for each process, "" if none runs. NULL: not ready yet. */
 const char *scanner_answer(struct scanner *sc);
@@ -126,16 +127,16 @@ bool scanner_answered_all(const struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 
-/* Notes the session's figures, once a round. Wakes the scanning thread if the process is about to
- * end or the mark of --leak-check=mark was merged. */
+/* Notes the session's figures; called in each round of the draining thread. Wakes the scanning
+ * thread if the process is about to end or the mark of --leak-check=mark was merged. */
 void scan_look(struct session *s);
 /* Returns the stamp at which a scan needs the live blocks; UINT64_MAX = no scan is waiting. */
 uint64_t scan_stamp(const struct session *s);
 /* Copies the live blocks for the request at `stamp`. Everything that the process did before that
  * stamp must be merged, and nothing later. */
 void scan_reached(struct session *s, uint64_t stamp);
-/* Fails the open request of a session that is over or damaged. True: a scan of the session is still
- * running, and its records must be waited for. */
+/* Fails the open request of a session that is over or damaged. Returns true if a scan of the
+ * session is still running, so that the caller has to wait for its records. */
 bool scan_over(struct session *s);
 /* Records why there was no scan at the end, if there was none. */
 void scan_finish(struct session *s);

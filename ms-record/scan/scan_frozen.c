@@ -28,8 +28,8 @@
 #include "ms-record/session/session.h"
 
 #define APART_MAX ((uint64_t)16 << 20)
-#define FREE_PART                                                                                  \
-	30u /* percent of its resident memory that must be free, for pages written meanwhile */
+/* Percentage of the process's resident memory that must be free, for pages written meanwhile. */
+#define FREE_PART 30u
 #define BORROW_MAX 8u
 #define STOP_NS UINT64_C(100000000)
 #define REAP_TRIES 50
@@ -112,9 +112,9 @@ struct mapping {
 	uint64_t there; /* bytes in memory or swapped out */
 };
 
-/* Takes what a mapping's VmFlags say. If userfaultfd serves missing pages (um, or ui: pages that
- * only the file has), pages that are not present are not zero. With write protection alone (uw) no
- * page is missing. */
+/* Evaluates a mapping's VmFlags. If userfaultfd serves missing pages (um; or ui: pages that only
+ * the file has), pages that are not present need not be zero. With write protection alone (uw),
+ * no page is missing. */
 static void take_flags(struct frozen *f, const struct mapping *m, const char *flags)
 {
 	bool missing = strstr(flags, " um") || strstr(flags, " ui");
@@ -187,7 +187,7 @@ bool frozen_prepare(struct work *w)
 	if (hijack_open(&f->h, w->s->process.pid, "/proc", &err))
 		return no(w, "%s", err.text);
 	f->open = true;
-	hijack_find_code(&f->h); /* now, because it may have to wait for a file */
+	hijack_find_code(&f->h); /* done now, because it may have to wait for a file */
 	return enough_memory(w) && can_be_copied(w);
 }
 

@@ -78,8 +78,8 @@ static void *zeroed(size_t bytes)
 	return m == MAP_FAILED ? ms_xrealloc(NULL, SIZE_MAX, 2) : m;
 }
 
-/* Tells whether a leaf lies wholly in one block; it has no memory then, but holds twice the block's
- * slot value, plus 1. */
+/* Tells whether a leaf lies wholly in one block. Its pointer is then no address, but twice the
+ * block's slot value, plus 1. */
 static inline bool is_whole(const uint32_t *leaf)
 {
 	return (uintptr_t)leaf & 1;
@@ -418,8 +418,8 @@ void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size)
 struct components {
 	uint32_t *of; /* component of each block, from 0; NOBODY = marked */
 	uint32_t count;
-	uint8_t *inner;                       /* for each component: another one leads to it */
-	uint32_t *oldest;                     /* for each component: its oldest block */
+	uint8_t *inner;   /* for each component: 1 = another component leads to it */
+	uint32_t *oldest; /* for each component: its oldest block */
 	uint32_t *order, *low, *path, *calls; /* used only during the search */
 	uint32_t *edge;                       /* for each block: its next edge to follow */
 	uint32_t seen, path_count, call_count;

@@ -30,21 +30,21 @@ struct graph_block {
 };
 
 struct graph_kind {
-	uint64_t *start; /* addresses of its blocks */
+	uint64_t *start; /* start addresses of the blocks of this kind */
 	uint32_t first, count;
-	uint64_t low, high;        /* its blocks lie in [low, high] */
-	uint32_t **leaves;         /* by GiB of addresses; NULL: no block there */
+	uint64_t low, high;        /* all blocks of this kind lie in [low, high] */
+	uint32_t **leaves;         /* index, one leaf per GiB of addresses; NULL = no block there */
 	MS_ARRAY(uint32_t *) made; /* leaves that were allocated */
 };
 
 struct graph {
 	struct graph_block *v; /* borrowed; sorted by graph_init */
-	uint32_t count, heap;  /* heap: how many of them are heap blocks */
-	/* For each block of ms_alloc: 1 + the index of the innermost block that it begins in. NULL:
-	 * none does. */
+	uint32_t count, heap;  /* number of blocks; heap: of heap blocks */
+	/* For each block of ms_alloc: 1 + the index of the innermost block in which it begins.
+	 * NULL = no block begins in another one. */
 	uint32_t *outer;
 	struct graph_kind kinds[2];
-	uint64_t low, span; /* of both kinds: every block lies in [low, low + span] */
+	uint64_t low, span; /* every block of either kind lies in [low, low + span] */
 	uint64_t cleared;   /* bits of a word that are not part of an address */
 	unsigned align;     /* 1, 4 or 8 */
 	uint8_t *marked;

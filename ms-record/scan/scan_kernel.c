@@ -35,7 +35,8 @@ void kernel_find(struct kernel_words *k, int proc, pid_t tid)
 		close(folder);
 }
 
-/* Adds the hexadecimal number behind `label` and `then` in each line of a file that has both. */
+/* Finds the lines of a file with `label` and a later `then`, and adds the hexadecimal number
+ * after `then` of each. */
 static void take(struct kernel_words *k, int proc, const char *name, const char *label,
 		 const char *then)
 {

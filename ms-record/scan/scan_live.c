@@ -32,8 +32,8 @@ void scan_free(struct scan *q)
 
 /* ---- the scanning thread ---- */
 
-/* A guest whose stamps come from its shared counter is recognised by its own flag, which may be set
- * before we notice the change. */
+/* Returns the stamp of this moment. Whether the guest's stamps come from its shared counter is
+ * read from its own flag, because ms-record may notice that change later. */
 uint64_t live_stamp(const struct session *s)
 {
 	bool blind = __atomic_load_n(&s->mem->blind, __ATOMIC_SEQ_CST);
@@ -127,7 +127,7 @@ static void copy_blocks(struct session *s, struct scan_live *v)
 		v->lost += __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED) - r->lost;
 		passed += __atomic_load_n(&r->ring->passed, __ATOMIC_RELAXED) - r->passed;
 	}
-	/* Memory from before the recording is in no block that we know, and may point to blocks. */
+	/* Memory allocated before the recording is in no known block, and may point to blocks. */
 	v->wide = s->opt->attached || s->forked || passed || s->stats.paused_allocations ||
 		  s->stats.started_late_ns || s->stats.unknown_frees;
 }
@@ -142,7 +142,7 @@ uint64_t scan_stamp(const struct session *s)
 void scan_reached(struct session *s, uint64_t stamp)
 {
 	struct scan *q = s->scan;
-	/* Nobody reads the verdicts if the trace will not be kept. */
+	/* The verdicts are not needed if the trace will not be kept. */
 	bool nobody = s->may_drop && !s->kept_for_sure && session_trivial(s);
 	if (scan_stamp(s) != stamp || !change(q, nobody ? REQUEST_FAILED : REQUEST_TAKEN) || nobody)
 		return;

@@ -29,11 +29,12 @@
 #define USER_END (((uint64_t)1 << 47) - PAGE) /* programs use no higher addresses by default */
 #define EMPTY_MOST ((uint64_t)16 << 30)
 #define PIECE ((size_t)1 << 20)
-#define SWAPPED_PIECE ((size_t)64 << 10) /* smaller: each page may have to be read from a disk */
-#define FEW 4u                           /* at most this many pages are looked up singly */
+/* piece size for swapped pages: each page may have to be read from a disk */
+#define SWAPPED_PIECE ((size_t)64 << 10)
+#define FEW 4u /* at most this many pages are looked up singly */
 #define REGIONS 512u
 #define TRIAL_NS UINT64_C(200000000) /* reading speed is judged after this time */
-#define TRIAL 8                      /* and after 1/TRIAL of the bytes */
+#define TRIAL 8 /* reading speed is not judged before 1/TRIAL of the bytes are read */
 #define MARGIN 1.5
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
@@ -344,7 +345,8 @@ static void give(struct memory *m, uint64_t start, uint64_t end, bool present,
 	}
 }
 
-/* Tells whether reading must stop: time is over or will not suffice, or *word reached its value. */
+/* Tells whether reading must stop: the deadline has passed or cannot be met, or *m->word has
+ * reached its value. */
 static bool enough(struct memory *m)
 {
 	if (m->told)
@@ -465,8 +467,8 @@ static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t a
 	}
 }
 
-/* Reads shared memory from its file if possible: no process's page table need hold all its pages,
- * and that of a copy holds none. */
+/* Reads shared memory from its file if possible, because no process need have all its pages in
+ * the page table, and a copy's page table has none of them. */
 static void shared(struct memory *m, uint64_t start, uint64_t end,
 		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		   void *arg)

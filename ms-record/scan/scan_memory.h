@@ -14,8 +14,8 @@ struct memory_map {
 	uint64_t start, end, offset, inode;
 	bool read, write, shared, anonymous, heap, stack;
 	bool guard_below;   /* the mapping right below is neither readable nor writable */
-	bool libc;          /* the C library's file */
-	bool special;       /* the kernel's (vdso and the like) or a device's */
+	bool libc;          /* the mapping is of the C library's file */
+	bool special;       /* the mapping is the kernel's (vdso and the like) or a device's */
 	bool volatile_file; /* shared memory without a file on disk behind it */
 };
 
@@ -34,8 +34,9 @@ struct memory_source {
 
 struct memory {
 	struct memory_source from;
-	struct memory_source live; /* with a frozen copy: the process; else mem is -1 */
-	int files;                 /* open folder /proc/PID/map_files; -1 = none */
+	/* the process itself, if a frozen copy is read; else mem is -1 */
+	struct memory_source live;
+	int files; /* open folder /proc/PID/map_files; -1 = none */
 	MS_ARRAY(struct memory_map) maps;
 	uint8_t *buffer;
 	struct scan_region *regions;
@@ -44,8 +45,8 @@ struct memory {
 	const uint32_t *word; /* once *word is `value` or more, reading stops; NULL = never */
 	uint32_t value;
 	bool gave_up; /* reading stopped because of `word` */
-	/* About how many bytes there are to read (0 = not known), and when reading began: it stops
-	 * as soon as the rest cannot be read before the deadline. */
+	/* Approximate number of bytes to read (0 = not known), and time when reading began:
+	 * reading stops as soon as the rest cannot be read before the deadline. */
 	uint64_t total, begin_ns;
 	bool zeros;            /* private pages that are not present are known to be zero */
 	bool old_kernel;       /* the kernel lacks the ioctl PAGEMAP_SCAN */
@@ -82,8 +83,8 @@ const struct memory_map *memory_at(const struct memory *m, uint64_t address);
 /* Names the pages to read. */
 enum memory_pages {
 	MEMORY_TOUCHED, /* present pages, in memory or swapped out; all others are zero */
-	MEMORY_OWN,     /* of a file's private mapping: the pages that the process changed */
-	MEMORY_SHARED,  /* of a shared mapping: pages with contents in its file; see memory_words */
+	MEMORY_OWN,     /* pages that the process changed in a private mapping of a file */
+	MEMORY_SHARED,  /* pages with contents in the file of a shared mapping; see memory_words */
 	MEMORY_ALL,     /* all pages, present or not */
 };
 /* Passes all words of [start, end), multiples of 8, to `f` in pieces, in order of address. For

@@ -78,7 +78,7 @@ void scan_finish(struct session *s)
 		       : was_late(s)        ? MS_SCAN_TIME
 					    : MS_SCAN_KILLED;
 	if (s->ending == SESSION_EXECED)
-		return; /* no end of the process, which runs another program now */
+		return; /* the process has not ended: it runs another program now */
 	struct work none = {.s = s, .q = q, .resident.state = why};
 	pthread_mutex_lock(&s->queued.lock);
 	if (s->opt->leak_check)

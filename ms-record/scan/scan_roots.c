@@ -147,8 +147,8 @@ static bool is_thread(const struct roots *r, uint64_t tp)
 	return false;
 }
 
-/* Returns the address of the thread control block that glibc keeps at a stack's upper end; 0 = none
- * found. Its first word and its third one point to itself. */
+/* Returns the address of the thread control block that glibc keeps at the upper end of a stack;
+ * 0 = none found. The first and the third word of such a block point to the block. */
 static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t end)
 {
 	uint64_t w[TCB_ROOM / 8];
@@ -192,17 +192,18 @@ static bool is_unjoined(const struct roots *r, uint64_t tcb, uint64_t end)
 	return !(uint32_t)w[MG_TID_GLIBC / 8];
 }
 
-/* Excludes the stack of an ended thread from the roots, except the word that points to the thread's
- * table of dynamic TLS, the control block's second: glibc keeps both for a new thread. */
+/* Excludes the stack of an ended thread from the roots, except the second word of its control
+ * block, which points to the thread's table of dynamic TLS: glibc keeps the stack and that table
+ * for a new thread. */
 static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *cut)
 {
 	add(cut, start, tcb + 8);
 	add(cut, tcb + 16, end);
 }
 
-/* Excludes from the roots the parts of a stack that are none, if the mapping holds a stack; one
- * that glibc made has its guard below. The same mapping can also hold an arena that glibc or
- * another allocator mapped right above the stack. */
+/* If the mapping holds a stack, excludes from the roots the parts of the stack that are not
+ * roots. A stack made by glibc has a guard right below. The same mapping can also hold an arena
+ * that glibc or another allocator mapped right above the stack. */
 static void cut_stack(const struct roots *r, const struct memory_map *m, const struct spans *arenas,
 		      struct spans *cut)
 {
@@ -245,7 +246,7 @@ static bool is_root(const struct roots *r, const struct memory_map *m)
 	return true;
 }
 
-/* Returns the ranges that are no roots, of all mappings, sorted. */
+/* Returns, sorted, the ranges of all mappings that are not roots. */
 static struct spans all_cuts(const struct roots *r)
 {
 	struct spans cut = {0};
@@ -336,14 +337,14 @@ static uint64_t align_down(const struct graph *g, uint64_t address)
 	return address & ~(uint64_t)(g->align - 1);
 }
 
-/* Returns where the memory before a block at `start` ends. With alignment 8 that memory includes a
- * word that lies partly in the block; with a smaller alignment it does not. */
+/* Returns the end of the memory before a block at `start`. With alignment 8 that memory includes
+ * a word that lies partly in the block; with a smaller alignment it does not. */
 static uint64_t end_before(const struct graph *g, uint64_t start)
 {
 	return g->align == 8 ? align_up(g, start) : start;
 }
 
-/* Returns where the memory behind a block that ends at `end` begins; it includes a partial word
+/* Returns the start of the memory after a block that ends at `end`; it includes a partial word
  * with alignment 8 only. */
 static uint64_t start_behind(const struct graph *g, uint64_t end)
 {
@@ -398,8 +399,8 @@ static void look_at_roots(void *arg, uint64_t address, const uint8_t *bytes, siz
 	around(r->graph, false, address, bytes, size, outside_heap, arg);
 }
 
-/* Searches a mapping without the cuts. *first: the first cut that may touch this mapping or a later
- * one. */
+/* Searches a mapping except the cuts (ranges that are not roots). *first: the first cut that may
+ * touch this mapping or a later one. */
 static void look_at_map(struct roots *r, const struct memory_map *m, const struct spans *cut,
 			size_t *first)
 {
@@ -526,7 +527,7 @@ static void pass_blocks(void *arg, uint64_t address, const uint8_t *bytes, size_
 static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 {
 	struct graph *g = r->graph;
-	unsigned reach = 8 - g->align; /* bytes of the last word that may lie behind the block */
+	unsigned reach = 8 - g->align; /* bytes by which the last word may extend past the block */
 	while (first < end && !g->overflow) {
 		uint64_t start = g->v[first].address & ~UINT64_C(7);
 		uint64_t stop = g->v[first].address + g->v[first].size;

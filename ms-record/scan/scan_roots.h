@@ -10,7 +10,7 @@
 #include "scan_graph.h"
 #include "scan_memory.h"
 
-/* Counts the words for a thread's general registers and its whole vector state. */
+/* Number of words for a thread's general registers and its whole vector state. */
 #define SCAN_REGS 420u
 
 /* Describes a stopped thread. */
@@ -36,11 +36,12 @@ struct roots {
 	size_t arena_count;
 	const struct mg_root *user; /* roots that the program registered (ms_root) */
 	size_t user_count;
-	uint64_t main_entry, main_tp; /* sp at the program's entry, main thread; 0 = not known */
-	uint64_t own_inode;           /* inode of MemScope's shared memory */
-	bool own_brk;                 /* not only glibc uses the brk area: all of it is searched */
-	bool wide;  /* blocks may be missing: heap memory outside blocks is searched, too */
-	bool dense; /* unknown heap layout: small gaps between blocks are no roots */
+	/* main thread: sp at the program's entry, thread pointer; 0 = not known */
+	uint64_t main_entry, main_tp;
+	uint64_t own_inode; /* inode of MemScope's shared memory */
+	bool own_brk;       /* not only glibc uses the brk area: all of it is searched */
+	bool wide;          /* blocks may be missing: heap memory outside blocks is searched, too */
+	bool dense;         /* unknown heap layout: small gaps between blocks are no roots */
 	/* Filled in by roots_look: end address and last word of the piece searched last. */
 	uint64_t last_end, last_word;
 	uint64_t user_seen; /* how many of `user` are still mapped */

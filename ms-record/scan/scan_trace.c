@@ -37,8 +37,8 @@
 #define OPTIONS                                                                                    \
 	(PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 #define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
-/* Lists the options before the exec, after which the process is like any other; a process that it
- * starts by vfork inherits them. */
+/* Lists the ptrace options used until the exec, after which the process is traced like any
+ * other. A process that the thread starts by vfork inherits these options. */
 #define BEFORE_EXEC (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 
 struct tids {
@@ -62,9 +62,10 @@ struct scan_trace {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	pid_t tid;          /* thread to seize */
-	pid_t pid;          /* child of ours, traced until its end; 0 = traced from its exec on */
-	pid_t starter;      /* seized only for the process that it starts; 0 = none, or released */
+	pid_t tid; /* thread to seize */
+	pid_t pid; /* child of ms-record, traced until its end; 0 = traced from an exec on */
+	/* thread seized only for the process that it starts; 0 = none, or released */
+	pid_t starter;
 	int seized;         /* under lock: 0 = not known yet, 1 = seized, -1 = cannot be */
 	bool over;          /* under lock: the scan at the end has read the memory */
 	int quit;           /* atomic: detach all processes now */
@@ -128,7 +129,7 @@ static bool is_alone(const struct scan_trace *t)
 	return !t->tree || t->tree->alone;
 }
 
-/* Returns the process of a stopped thread; NULL = not one of ours. */
+/* Returns the process of a stopped thread; NULL = not a traced process. */
 static struct traced *process_of(struct scan_trace *t, pid_t tid)
 {
 	char name[32], text[4096];
@@ -139,8 +140,8 @@ static struct traced *process_of(struct scan_trace *t, pid_t tid)
 	return p || !pid || is_alone(t) ? p : add(t, pid);
 }
 
-/* Adds a thread at its first stop, perhaps before its creator reported it. False: not one of
- * ours. */
+/* Adds a thread at its first stop, perhaps before its creator reported it. Returns false if its
+ * process is not traced. */
 static bool on_new_thread(struct scan_trace *t, pid_t tid)
 {
 	struct traced *p = whose(t, tid);
@@ -166,8 +167,8 @@ static void add_created(struct scan_trace *t, pid_t created)
 		*MS_PUSH(&p->tids) = created;
 }
 
-/* Adds the thread that `maker` reports to have created, which may have ended since. False: `maker`
- * was seized only for that report, and is released. */
+/* Adds the thread whose creation `maker` reports; that thread may have ended since. Returns
+ * false if `maker` was seized only for that report, and has been released. */
 static bool on_clone(struct scan_trace *t, pid_t maker)
 {
 	unsigned long created;
@@ -204,7 +205,7 @@ static void keep_registers(struct traced *p, const struct hijack_thread *h)
 	free(r);
 }
 
-/* Has the process scanned while its last thread, `tid`, waits here. */
+/* Lets another thread scan the process, and holds its last thread, `tid`, meanwhile. */
 static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
