@@ -490,7 +490,8 @@ struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
 	return start_thread(t);
 }
 
-/* Repeats the signal until the thread has seen it, which may be about to wait. */
+/* Repeats the signal until the tracing thread has seen it, because that thread may just be about
+ * to wait. */
 void scan_trace_quit(struct scan_trace *t)
 {
 	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);

@@ -22,7 +22,7 @@
 #define LEAST_NS UINT64_C(500000)
 #define MOST_NS UINT64_C(5000000)
 #define CPU_NS 2000000
-#define YOUNG 32 /* checked whenever its age has grown by 1/YOUNG */
+#define YOUNG 32 /* a process is checked whenever its age has grown by 1/YOUNG */
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -64,7 +64,7 @@ static bool start_timer(struct scan *q, clockid_t clock, pid_t tid)
 void watch_begin(struct scan *q, const struct session *s, pid_t tid)
 {
 	clockid_t clock;
-	if (s->opt->attached) /* not held at its end */
+	if (s->opt->attached) /* an attached process is not held at its end */
 		return;
 	int e = s->process.pid > 0 ? clock_getcpuclockid(s->process.pid, &clock) : ESRCH;
 	if (e == 0)

@@ -37,15 +37,16 @@ struct frozen {
 	bool watched;    /* userfaultfd: the process may notice the copy */
 	pid_t own, its;  /* the copy's PID, here and in the process's namespace; 0 = no copy */
 	MS_ARRAY(struct memory_part) apart;
-	uint64_t reap_ns; /* how long a thread was stopped again to reap the copy */
+	uint64_t reap_ns; /* duration of a second stop of a thread to reap the copy */
 	char why[200];    /* reason why there is no copy; empty = none was wanted */
 };
 
 /* Requests a search for blocks that were live at a moment and that nothing pointed to then. */
 struct scan_request {
 	enum scan_asker asker;
-	uint64_t stamp;     /* stamp of that moment */
-	struct frozen copy; /* its memory then; not made: the stopped process */
+	uint64_t stamp; /* stamp of that moment */
+	/* copy of the memory at that moment; not made = the stopped process is read */
+	struct frozen copy;
 };
 
 /* Holds pointers that the program has stored only in the kernel. */
@@ -86,26 +87,27 @@ struct scan {
 	int request;           /* atomic: enum request_state */
 	uint64_t stamp;        /* stamp of the request */
 	struct scan_live live; /* blocks live at `stamp`, once the request is DONE */
-	/* Under the session's lock: */
-	uint64_t scans, moments; /* scans so far; moments whose resident memory was recorded */
-	bool ended;              /* the scan at the end was recorded */
+	/* The next members are protected by the session's lock. */
+	/* number of scans; number of moments whose resident memory was recorded */
+	uint64_t scans, moments;
+	bool ended; /* the scan at the end was recorded */
 	struct scan_result result;
-	/* progress while a process is held at its end; atomic: bytes of its memory read so far, and
-	 * about how many there are (0 = not known yet) */
+	/* Progress while the process is held at its end, all atomic. read_bytes: bytes of its
+	 * memory read so far; due_bytes: approximate total, 0 = not known yet. */
 	int held;
 	uint64_t read_bytes, due_bytes;
-	uint64_t end_stamp; /* stamp after which it is held; 0 = not held */
+	uint64_t end_stamp; /* stamp after which the process is held; 0 = not held */
 	int end_known;      /* atomic: everything before `end_stamp` is merged */
 	/* figures of the draining thread's last round; atomic */
 	uint64_t live_bytes, live_blocks, events;
-	/* Under the scanner's lock: */
-	bool due; /* a mark asks for a scan */
+	/* The next members are protected by the scanner's lock. */
+	bool due; /* a mark has requested a scan */
 	enum watched watched;
 	timer_t timer;
-	/* last thread of the session, which waits in scan_trace.c, and the registers that all its
-	 * threads left; 0 = no thread waits */
+	/* last_tid: last thread of the session, which waits in scan_trace.c; 0 = none.
+	 * last_regs: the registers that all threads of the session had when they ended. */
 	pid_t last_tid;
-	struct scan_trace *last_trace; /* tracer that holds that thread */
+	struct scan_trace *last_trace; /* tracer that holds last_tid */
 	const struct scan_thread *last_regs;
 	size_t last_count;
 	struct scanner *scanner; /* atomic: the scanner that watches the session; NULL = none */
@@ -126,16 +128,16 @@ struct scanner {
 	const struct scan_options *opt;
 	struct wake *drain; /* wakes the draining thread */
 	int event;          /* eventfd, written when an answer is ready */
-	/* Under `lock`: */
+	/* The next members are protected by `lock`. */
 	MS_ARRAY(struct session *) sessions;
 	MS_ARRAY(struct scan_order) queue;
 	bool stop, started;
-	bool scanned, missed;        /* a process in `answer` was scanned; one was not */
+	bool scanned, missed;        /* `answer` has a process that was scanned; one that was not */
 	bool answered;               /* `answer` is complete and not yet returned */
 	uint64_t start_ns, until_ns; /* current scan's start and limit, 0 = none; atomic */
 	size_t awaited;              /* scans that `answer` still lacks */
 	char answer[3072];           /* written by the scanning thread while `awaited` is not 0 */
-	char label[280];             /* label of the moment of --tell resident */
+	char label[280];             /* label given to --tell resident */
 	struct scan_trace *trace;    /* tracing of the command; NULL = none */
 	pid_t traced;                /* PID of the command traced by scanner_trace; 0 = none */
 	bool tree;                   /* `trace` includes the command's descendants */
@@ -151,16 +153,17 @@ struct work {
 	uint64_t expected_ns; /* expected duration, if the process stays stopped meanwhile */
 	struct memory memory;
 	struct graph graph;
-	unsigned align; /* as in struct graph; 0 = 8 */
+	unsigned align; /* alignment as in struct graph; 0 stands for 8 */
 	uint64_t cleared;
 	struct hijack_stop stopped;
 	struct scan_thread *threads;
 	size_t thread_count;
 	struct kernel_words kernel;
 	struct resident resident;
-	uint64_t state;               /* MS_SCAN_* */
-	struct mg_roots *roots;       /* registered by the program; NULL = none */
-	uint64_t ignored, root_count; /* ignored blocks; registered roots that are still mapped */
+	uint64_t state;         /* MS_SCAN_* */
+	struct mg_roots *roots; /* roots that the program registered; NULL = none */
+	/* ignored: number of ignored blocks; root_count: registered roots still mapped */
+	uint64_t ignored, root_count;
 	bool graphed, answered;
 	bool unjudged;    /* verdicts are not wanted */
 	uint64_t refused; /* MS_SCAN_* reason why there will be no verdicts; 0 = none */
@@ -171,16 +174,16 @@ struct work {
 /* Scans a session. */
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker);
 /* Waits until the live blocks are known, reads the memory, releases the process, and sets each
- * block's verdict. The process is stopped, `tid` being one of its threads, or its copy is made, and
- * live_ask was called. */
+ * block's verdict. Before the call, the process is stopped, with `tid` one of its threads, or
+ * its copy is made; and live_ask was called. */
 void scan_judge(struct work *w, pid_t tid);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
 /* Returns how long the process was held, in ns. */
 uint64_t scan_pause(const struct work *w);
 /* Returns the registers of stopped threads, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
-/* Leaves out, on threads that end the process, the stack frames of exit or the like. `traced`: some
- * threads in the guest's notes may not be ending the process. */
+/* Removes the stack frames of exit or a similar function from threads that end the process.
+ * `traced`: some threads in the guest's notes may not be ending the process. */
 void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced);
 /* Reads which memory the allocator mapped for its own use; count 0 if that is not sure. */
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);
@@ -199,8 +202,8 @@ uint64_t live_stamp(const struct session *s);
 /* Requests the live blocks at the stamp, which arrive in q->live. Call before the process
  * continues, so that the merge cannot have passed the stamp. */
 void live_ask(struct scan *q, uint64_t stamp);
-/* Waits until q->live is filled in. False: it will not be, or not before the deadline or *until
- * (atomic; NULL = none). */
+/* Waits until q->live is filled in. Returns false if it will not be filled in, or not before the
+ * deadline or *until (atomic; NULL = none). */
 bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const uint64_t *until);
 /* Waits for the stacks of the blocks in s->scan->live, after live_await. False: they will not
  * arrive. */
@@ -216,7 +219,7 @@ bool scan_trace_is_tree(const struct scan_trace *t);
 void scan_trace_quit(struct scan_trace *t);
 /* Lets the held thread continue: the scan no longer needs the memory of its process. */
 void scan_trace_over(struct scan_trace *t);
-/* Tells whether it is still unknown if a trace of the process will be kept. */
+/* Tells whether it is undecided whether a trace of the process will be kept. */
 bool scanner_is_undecided(struct scanner *sc, pid_t pid);
 /* Queues a scan of a process whose last thread `tid` waits for it. `regs`: the registers that its
  * threads left (count 0: some are missing), valid until scan_trace_over(t). False: there will be no

@@ -14,7 +14,7 @@
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
-#define HURRY_NS UINT64_C(300000000) /* time that a scan still gets */
+#define HURRY_NS UINT64_C(300000000) /* time left to a scan after scanner_hurry */
 
 static bool has_filter(int proc, const char *status)
 {
@@ -41,7 +41,7 @@ static bool is_vfork(struct session *s)
 	for (int i = 0; i < VFORK_LOOKS; i++) {
 		if (hijack_state(s->process.folder, (pid_t)tid) != 'D')
 			return false;
-		usleep(500); /* a wait for a page, which is possible there, is short */
+		usleep(500); /* a thread may also wait for a page, but only for a short time */
 	}
 	return true;
 }
@@ -52,15 +52,15 @@ static bool is_dropped(const struct session *s)
 	       !__atomic_load_n(&s->grown, __ATOMIC_ACQUIRE);
 }
 
-/* Tells whether is_dropped may still change: it is final once everything that the process did is
- * merged, and for a child not before its parent's events are. */
+/* Tells whether the result of is_dropped may still change. It is final once all events of the
+ * process and, for a child, those of its parent are merged. */
 static bool is_undecided(const struct session *s)
 {
 	return is_dropped(s) && !__atomic_load_n(&s->scan->end_known, __ATOMIC_ACQUIRE);
 }
 
-/* Tells a held thread of the target that it was seen, so that it keeps waiting. False: it is
- * released. */
+/* Informs a held thread of the target that ms-record has noticed it, so that it keeps waiting.
+ * Returns false if it is released. */
 static bool notice(struct session *s)
 {
 	if (is_vfork(s)) {
@@ -130,8 +130,8 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 			continue;
 		uint64_t now = process_signature(s->process.folder);
 		if (now && s->process.signature && now != s->process.signature)
-			continue; /* another program by now, which made no handshake */
-		/* A scan on request that is running gives up. */
+			continue; /* the process runs another program by now, without a handshake */
+		/* This makes a running scan on request give up. */
 		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			pthread_mutex_unlock(&sc->lock);
@@ -177,7 +177,7 @@ static void notice_one(struct scanner *sc, struct session *s)
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
 	if (waits && undecided)
-		wake_up(sc->drain); /* it calls scan_look again */
+		wake_up(sc->drain); /* the draining thread then calls scan_look again */
 }
 
 static uint64_t patience(const struct scanner *sc)
@@ -220,7 +220,8 @@ static void end_answer(struct scanner *sc)
 	wake_event(sc->event);
 }
 
-/* Tells whether a thread of ms-record traces the process, as a program found at its exec. */
+/* Tells whether a thread of ms-record traces the process, as it does with programs found at an
+ * exec. */
 static bool is_traced(const struct session *s)
 {
 	char status[40], text[4096];
@@ -307,7 +308,7 @@ static void *watch(void *arg)
 }
 
 /* Notes whether everything before the process was held is merged. A damaged session counts as
- * merged, since no more of its events will be. */
+ * merged, because none of its later events will be merged. */
 static void look_at_end(struct session *s, bool held)
 {
 	struct scan *q = s->scan;
@@ -384,7 +385,8 @@ struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sc->started = e == 0;
 	errno = e;
-	return sc->started ? sc : NULL; /* the scanning thread may exist and wait forever */
+	/* `sc` is not freed on failure: the scanning thread may exist and wait forever */
+	return sc->started ? sc : NULL;
 }
 
 void scanner_add(struct scanner *sc, struct session *s)
@@ -393,7 +395,8 @@ void scanner_add(struct scanner *sc, struct session *s)
 		return;
 	pthread_mutex_lock(&sc->lock);
 	*MS_PUSH(&sc->sessions) = s;
-	if (s->process.pid == sc->traced || sc->tree) /* traced: the guest need not hold its end */
+	/* a traced process need not be held by the guest at its end */
+	if (s->process.pid == sc->traced || sc->tree)
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
 	if (sc->tid)

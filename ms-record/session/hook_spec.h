@@ -19,8 +19,8 @@ struct ms_err;
 struct hook_spec {
 	const char *text;        /* argument of --hook; borrowed */
 	char *module;            /* name of the module; NULL = any module */
-	char *name, *heap;       /* heap "malloc" = malloc's own */
-	struct mg_custom custom; /* set by hooks_add: number of the heap */
+	char *name, *heap;       /* heap: name of the heap; "malloc" = malloc's heap */
+	struct mg_custom custom; /* the number of its heap is set by hooks_add */
 };
 
 /* Parses `text`. 0, or -1 with `err` set if the syntax is wrong. */

@@ -10,8 +10,8 @@
 #include "session_options.h"
 #include "session.h"
 
-/* Changes the guest's state. False if it was not `from`: it is off for good, or recording began at
- * the start mark. */
+/* Changes the guest's state. Returns false if the state was not `from`: the guest is off for
+ * good, or recording began at the start mark. */
 static bool change(struct session *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->mem->state, &from, to, false, __ATOMIC_SEQ_CST,
@@ -68,7 +68,7 @@ static void add_loss(struct session *s, uint64_t to)
 }
 
 /* Ends the current wait or pause at `ns`. If recording was waiting and is also paused, a pause
- * begins there. */
+ * begins at `ns`. */
 static void end(struct session *s, uint64_t ns)
 {
 	if (ns < s->pause.since_ns)

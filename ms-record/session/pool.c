@@ -33,15 +33,16 @@
 #define RINGS_AT_ONCE 64u /* number of structures allocated together */
 #define SLOT_MODULES 1024u
 #define SLOT_RANGES 2048u
-#define READY_FIRST 2u /* each takes two pages */
+#define READY_FIRST 2u /* rings made ready at first; each takes two pages */
 #define ATTACHED_READY_FIRST 16u
-/* Sizes for an attached process, whose threads never wait for space: larger rings. */
+/* Sizes for an attached process, whose threads never wait for space and so get larger rings. */
 #define ATTACHED_RINGS 512u
 #define ATTACHED_LAP (2u << 20)
 #define ATTACHED_SLOTS 64u
 #define ENTRIES_BYTES (UINT64_C(16) << 20)
 #define PROBE_NS UINT64_C(200000000)
-#define SERIALS_SHIFT 16 /* bits for children in one recording of a standby process */
+/* number of bits for the serials of children in one recording of a standby process */
+#define SERIALS_SHIFT 16
 
 static uint32_t last_serial; /* atomic */
 
@@ -73,8 +74,8 @@ static void lay_out(struct extents *e, uint32_t directory)
 	e->bytes = e->data + e->ring_max * e->window_bytes;
 }
 
-/* Chooses the sizes. With RLIMIT_AS the mapping counts against the program's limit: it gets a
- * sixteenth of that, and its children get no slots. */
+/* Chooses the sizes. With RLIMIT_AS, the mapping counts against the program's limit: it may take
+ * a sixteenth of the limit, and the program's children get no slots. */
 static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 {
 	struct rlimit as;
@@ -196,7 +197,8 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	p->attached = memfd >= 0;
 	choose_sizes(p, pid, forks, p->attached);
 	if (make_memory(p, err)) {
-		p->memfd = memfd >= 0 ? -1 : p->memfd; /* the caller still owns it */
+		/* on failure the caller still owns the memfd */
+		p->memfd = memfd >= 0 ? -1 : p->memfd;
 		pool_unref(p);
 		return NULL;
 	}
@@ -272,7 +274,7 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 	p->standby = true;
 	p->target = READY_FIRST;
 	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
-		p->memfd = -1; /* the caller still owns it */
+		p->memfd = -1; /* on failure the caller still owns the memfd */
 		pool_unref(p);
 		ms_err_set(err, "cannot map the shared memory of a process on standby");
 		return NULL;
@@ -401,7 +403,7 @@ bool pool_slot_wanted(const struct pool *p)
 }
 
 /* Returns the slot of the oldest ancestor waiting like the child in slot `i`: a child may take a
- * slot before its parent does. Entries may be false, even circular. */
+ * slot before its parent does. The parents noted in slots may be wrong, even circular. */
 static uint32_t oldest_waiting(const struct pool *p, uint32_t i)
 {
 	for (uint32_t up = 0, k = 0; up < p->prepared && k < p->prepared; up++) {
@@ -439,7 +441,8 @@ void pool_release_slot(struct pool *p, uint32_t slot, bool reuse)
 	__atomic_store_n(&p->dir[slot].state, MG_SLOT_UNREADY, __ATOMIC_RELEASE);
 }
 
-/* Header and directory are kept: children may still fork. */
+/* Releases the image's part of the pool, except the header and the directory of slots, because
+ * children may still fork. */
 void pool_release_image(struct pool *p, bool gone)
 {
 	p->head_session = NULL;

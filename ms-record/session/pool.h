@@ -23,7 +23,7 @@ struct session;
 struct writer;
 
 #define POOL_SLOTS 128u
-#define POOL_RANGES 16384u /* most mappings in a list */
+#define POOL_RANGES 16384u /* maximum number of mappings in a list */
 #define POOL_EXITED_PARENTS 32u
 #define POOL_FIRST_RINGS 2u              /* rings that a child finds ready; see pool_first_rings */
 #define POOL_FEW_RINGS 4u                /* number of rings that begin with a larger lap */
@@ -33,9 +33,11 @@ struct writer;
 /* Describes where the parts of a session are, in bytes from its start. */
 struct extents {
 	uint64_t modules, rings, frames, entries, ranges, wide, data, bytes;
-	uint64_t entries_bytes; /* for lists of functions (mg_frames); memory is allocated on use */
+	/* size of the lists of functions (mg_frames); memory is allocated on use */
+	uint64_t entries_bytes;
 	uint64_t window_bytes;
-	uint32_t module_max, ring_max, range_max, wide_count; /* of MG_WIDE_BYTES */
+	/* wide_count: windows of MG_WIDE_BYTES */
+	uint32_t module_max, ring_max, range_max, wide_count;
 };
 
 /* Describes the layout of the whole pool. */
@@ -45,10 +47,10 @@ struct pool_shape {
 	uint32_t slot_max, head_serial;
 };
 
-/* Holds our state of a slot, none of it read from the shared memory. */
+/* Holds ms-record's own state of a slot. Nothing in it is read from the shared memory. */
 struct slot {
 	bool prepared, dead;     /* dead: not reused, as its process may still run */
-	bool old;                /* on standby: taken before this recording */
+	bool old;                /* the slot was taken before this recording (standby) */
 	uint32_t serial;         /* serial number of its session */
 	struct session *session; /* NULL until a child was found in it */
 };
@@ -59,21 +61,21 @@ struct pool {
 	uint64_t inode;
 	uint8_t *memory;
 	struct pool_shape shape;
-	struct mg_session *head;  /* header of the image */
+	struct mg_session *head;  /* header of the image's session */
 	struct mg_session config; /* copy of the header as it was filled in */
-	struct mg_fork_slot *dir; /* in shared memory */
+	struct mg_fork_slot *dir; /* directory of slots, in shared memory */
 	bool attached; /* guest injected: threads never wait, we keep its table of modules */
 	bool standby;  /* its processes may be recorded again */
 	/* Lists of functions, owned by the control thread until the image's session is drained,
 	 * then by the draining thread. */
 	struct frame_lists lists;
 	struct session *head_session; /* NULL once that session has ended */
-	/* For sessions in slots: */
+	/* The next members are used for sessions in slots. */
 	const struct session_options *opt;
 	struct writer *writer;
 	uint64_t *buffer_used;
 
-	/* Draining thread only: */
+	/* The next members are used by the draining thread only. */
 	struct slot *slots;
 	uint32_t target;   /* number of slots to keep free */
 	uint32_t prepared; /* slots with a lower index were prepared at some time */

@@ -25,8 +25,8 @@ struct sample_point {
 struct sampler {
 	struct ms_proc proc;
 	uint64_t rollup_ns, rollup_took; /* start and duration of the last rollup read */
-	uint64_t rollup_rss;             /* RSS then; UINT64_MAX = not read because RSS rises */
-	uint64_t seen;                   /* sum of the values of the previous sample */
+	uint64_t rollup_rss; /* RSS at that read; UINT64_MAX = not read because RSS rises */
+	uint64_t seen;       /* sum of the values of the previous sample */
 	/* RSS over time for the summary: one of `every` + 1 samples is kept. */
 	MS_ARRAY(struct sample_point) points;
 	unsigned every, skip;
@@ -125,8 +125,8 @@ void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bo
 	ms_record_end(w);
 }
 
-/* Queues a sample for the next batch. Two threads take samples: an overtaken sample gets a time
- * after the other. */
+/* Queues a sample for the next batch. Two threads take samples: one that is queued late gets a
+ * time after that of the other one. */
 static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 {
 	pthread_mutex_lock(&s->queued.lock);
@@ -138,7 +138,7 @@ static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 	pthread_mutex_unlock(&s->queued.lock);
 }
 
-/* Keeps one of every + 1 samples; drops every second point when there are too many. */
+/* Keeps one sample, then skips p->every; drops every second point when there are too many. */
 static void keep_point(struct sampler *p, uint64_t ns, uint64_t rss)
 {
 	if (p->skip++ < p->every)

@@ -55,15 +55,17 @@ struct item {
 	uint64_t address;
 	uint64_t size; /* bytes; for a mark the address of its malloc'ed name */
 	uint32_t stack;
-	uint32_t after; /* how a repair frees the allocation at once: AFTER_*; 0 = not */
+	uint32_t after; /* AFTER_*: a free to be handled right after the allocation; 0 = none */
 	uint32_t extra; /* slack of an allocation, as in struct ms_event; MG_MAP_* and MAP_SECOND of
 			   a mapping */
 	uint8_t link;   /* RELEASE and REALLOC: index into reader->released */
 	uint8_t kind;   /* enum item_kind */
 };
-#define MAP_SECOND (1u << 31)    /* valid only if the preceding ITEM_LOOK found a mapping */
-#define AFTER_FREE (1u << 30)    /* | index of the freeing thread */
-#define AFTER_RELEASE (1u << 31) /* | ring * RELEASED + link: freed as a realloc's old block */
+/* flag in an ITEM_MAP: valid only if the ITEM_LOOK before found a mapping */
+#define MAP_SECOND (1u << 31)
+#define AFTER_FREE (1u << 30) /* flag in `after`; low bits: index of the freeing thread */
+/* flag in `after`: freed as a realloc's old block; low bits: ring * RELEASED + link */
+#define AFTER_RELEASE (1u << 31)
 enum item_kind {
 	ITEM_ALLOC,
 	ITEM_FREE,
@@ -94,24 +96,25 @@ struct reader {
 	const uint8_t *window;
 	uint64_t window_bytes;
 	bool prepared, taken;
-	bool later;                   /* reading was postponed in the last round */
-	uint32_t allowed;             /* our copy of the ring's size_allowed */
-	uint32_t stalls;              /* number of stalls when last read */
-	uint64_t tail, offset;        /* bytes read so far; read offset in the window */
-	uint64_t last;                /* the last stamp read */
-	uint64_t quiet_ns;            /* time when the ring last had data or was checked */
-	uint64_t pending, pending_ns; /* last pending stamp read from the ring; time of the read */
-	uint64_t pending_look_ns;     /* time of the next check of the pending stamp */
-	uint64_t pending_held_ns;     /* time for which the running thread has kept the stamp
+	bool later;            /* reading was postponed in the last round */
+	uint32_t allowed;      /* our copy of the ring's size_allowed */
+	uint32_t stalls;       /* number of stalls when last read */
+	uint64_t tail, offset; /* tail: bytes read so far; offset: read position in the window */
+	uint64_t last;         /* the last stamp read */
+	uint64_t quiet_ns;     /* time when the ring last had data or was checked */
+	/* pending: last pending stamp read from the ring; pending_ns: time of that read */
+	uint64_t pending, pending_ns;
+	uint64_t pending_look_ns; /* time of the next check of the pending stamp */
+	uint64_t pending_held_ns; /* time for which the running thread has kept the stamp
 					 pending */
-	uint64_t pending_cpu;         /* CPU time of the thread at the last check */
-	struct item *items;           /* sorted; [first, count) are not merged yet */
+	uint64_t pending_cpu;     /* CPU time of the thread at the last check */
+	struct item *items;       /* sorted; [first, count) are not merged yet */
 	size_t first, count, room;
 
 	uint32_t thread; /* thread index; UINT32_MAX before the first MG_THREAD */
 	uint32_t epoch;
-	/* The current stack, outermost frame first; the path to each frame; nodes of the outermost
-	 * `noded` frames. */
+	/* ips: the current stack, outermost frame first; paths: the path to each frame; nodes:
+	 * those of the outermost `noded` frames. */
 	uint64_t *ips;
 	struct stacks_path *paths;
 	uint32_t *nodes;
@@ -122,8 +125,7 @@ struct reader {
 		uint32_t node; /* 0 = no stack is kept here */
 		bool cut, truncated;
 	} wholes[MG_WHOLES];
-	/* Nodes of a deep stack below a cut: of the frames from cut_from on, valid up to
-	 * cut_valid. */
+	/* Nodes of a deep stack's frames below a cut, from cut_from on; valid up to cut_valid. */
 	uint32_t *cut_nodes;
 	uint32_t cut_from, cut_valid;
 	/* The copy of a stack that is being assembled. */
@@ -146,9 +148,11 @@ struct reader {
 /* ---- threads ---- */
 
 struct thread {
-	uint32_t tid, outer; /* ids in its pid namespace and in ours (0 = not found yet) */
-	uint32_t missed;     /* number of thread lists without this thread */
-	uint64_t missed_ns;  /* time of the last list without it */
+	/* tid: thread id in the process's pid namespace; outer: in ms-record's (0 = not found
+	 * yet) */
+	uint32_t tid, outer;
+	uint32_t missed;    /* number of thread lists without this thread */
+	uint64_t missed_ns; /* time of the last thread list without this thread */
 	char name[16];
 	uint64_t start_ns, end_ns;
 	uint64_t last_number; /* number of the thread's last allocation; UINT64_MAX = none */
@@ -173,7 +177,8 @@ struct threads {
 	uint64_t names_ns; /* time of the next check */
 	/* For a process in another pid namespace: thread ids there and in ours. */
 	MS_ARRAY(struct tid_pair) tids;
-	uint64_t tids_ns, tids_again_ns; /* time of the last read; earliest time of the next one */
+	/* tids_ns: time of the last read; tids_again_ns: earliest time of the next one */
+	uint64_t tids_ns, tids_again_ns;
 };
 
 /* ---- the image ---- */
@@ -201,7 +206,7 @@ struct rings {
 	uint32_t max;
 	uint64_t window_bytes, data_offset, wide_offset; /* offsets from `memory` */
 	uint32_t wide_count;
-	/* Draining thread only: */
+	/* The next members are used by the draining thread only. */
 	struct reader *readers;
 	uint32_t prepared; /* rings made ready so far; read by others with acquire loads */
 	/* Readers of rings that are known to have a writer. */
@@ -228,10 +233,11 @@ struct queued_records {
 /* Describes an exec noticed from outside: the process runs another program, without a handshake
  * (yet). */
 struct exec_seen {
-	char *program, *why; /* the new program, and why it has no session */
-	uint64_t ns, events; /* events: count some time after `ns`, + 1; 0 = not counted yet */
-	bool hides;          /* no exec: the process only hides its files in /proc */
-	bool announced;      /* the new program was announced (guest/exec.c) */
+	char *program, *why; /* program: the new program; why: reason why it has no session */
+	/* events: 1 + the event count some time after `ns`; 0 = not counted yet */
+	uint64_t ns, events;
+	bool hides;     /* no exec: the process only hides its files in /proc */
+	bool announced; /* the new program was announced (guest/exec.c) */
 };
 
 /* Describes how an image ended; valid once `ending` is set. */
@@ -240,7 +246,7 @@ struct image_end {
 	char *successor;
 	uint64_t ns;
 	uint64_t replaced_ns; /* start of the next image of the process; 0 = none */
-	uint64_t images_kept, images_trivial, images_missed; /* for the launched image */
+	uint64_t images_kept, images_trivial, images_missed; /* set for the launched image only */
 	const struct session_pids *left;                     /* by a command; or NULL */
 	bool goes_on;                                        /* the image's process keeps running */
 };
@@ -266,7 +272,7 @@ struct session {
 	bool known;        /* the process was found, or has ended: see fork_children.c */
 	bool settled;      /* draining thread only: the session can be drained */
 	bool may_drop;     /* the trace is not written while it is trivial */
-	int kept_for_sure; /* atomic: it is not trivial */
+	int kept_for_sure; /* atomic: the trace is not trivial */
 	int grown;         /* atomic: the events merged so far are not trivial */
 
 	/* shared memory */
@@ -279,7 +285,7 @@ struct session {
 
 	struct clock clock;
 
-	/* Draining thread only: */
+	/* The next members are used by the draining thread only. */
 	struct rings rings;
 	struct modules modules;
 	struct ranges ranges;
@@ -296,31 +302,31 @@ struct session {
 	bool damaged;
 	char damage[160];
 
-	/* State of the rooms above, which alone access it; see drain/recording.h */
+	/* State of higher-level modules, used by them alone; see drain/recording.h */
 	struct drained *drained;
 	struct heap *heap;
 	struct scan *scan;
 	struct hook_late *late; /* NULL until something was hooked */
 	unsigned hooks_wanted;  /* HOOKS_* of hook_families.h */
 
-	/* Shared between the threads: */
+	/* The next members are shared between threads. */
 	struct queued_records queued;
 	int ending;     /* atomic: enum session_end, set once by the control thread */
-	int finished;   /* atomic: the draining thread has finished with it */
+	int finished;   /* atomic: the draining thread has finished with the session */
 	bool unwatched; /* the end of the process cannot be noticed in time for a scan */
 	struct exec_seen exec;
 	struct image_end end;
 
-	/* Control thread only: */
+	/* The next members are used by the control thread only. */
 	struct sampler *sampler;
 	struct guest_account guest; /* copied from the guest at the end */
 };
 
-/* Makes a session with shared memory for the process `pid`; `opt` and `writer` are borrowed, `out`
- * is kept. `forks`: with slots for forked children. `memfd`: memory file mapped by a process that
- * we attach to, kept; else -1. Without `writer` and `out` the process goes on standby: OFF and not
- * drained. Other rooms add their own state to a drained session (drain/recording.h). NULL with
- * `err` set. */
+/* Makes a session with shared memory for the process `pid`; `opt` and `writer` are borrowed,
+ * `out` is kept. `forks`: with slots for forked children. `memfd`: memory file mapped by a
+ * process that ms-record attaches to, kept; else -1. Without `writer` and `out` the process goes
+ * on standby: OFF and not drained. Higher-level modules add their own state to a drained session
+ * (drain/recording.h). NULL with `err` set. */
 struct session *session_new(const struct session_options *opt, struct writer *writer,
 			    struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
 			    int memfd, struct ms_err *err);
@@ -340,12 +346,13 @@ void session_wake_slot(struct session *s);
 struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Tells whether the session made under 100 allocations, or under 64 KiB in total. */
 bool session_trivial(const struct session *s);
-/* Makes the guest count its stamps from now on, beginning a second after stamp `last`. */
+/* Makes the guest take its stamps from a counter from now on, which begins a second after stamp
+ * `last`. */
 void session_count(struct session *s, uint64_t last);
-/* Stops use of the processor's clock, as a guest does when its program forbids it, before there is
- * a guest. */
+/* Disables the processor's clock before there is a guest, as a guest does itself when its
+ * program forbids that clock. */
 void session_forbid_clock(struct session *s);
-/* Frees a session that is no longer used and has no state of other rooms. */
+/* Frees a session that is no longer used and has no state of higher-level modules. */
 void session_free(struct session *s);
 /* Connects the session's modules and ranges to its process, clock and shared memory. */
 void session_link(struct session *s);
