@@ -119,7 +119,7 @@ static long map_private(uint64_t bytes)
 static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
 	long r;
-	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* confine.c, C1 */
+	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* see C1 in confine.c */
 	if (mg_filtered() || (mg.gate != &mg_closed_gate && bytes > mg_grow_budget()))
 		r = -1;
 	else if (shared)
@@ -194,7 +194,7 @@ unsigned char *mg_grow_slot(uint32_t i)
 
 void mg_grow_ahead(bool here)
 {
-	/* leave the rest of the limit to the program */
+	/* most of a limited address space is left to the program */
 	bool limited = mg_grow_budget() != UINT64_MAX;
 	uint32_t ahead = limited ? 2 * MG_CHUNK_FIRST : AHEAD;
 	for (uint32_t i = 0; here && i < ahead && i < mg.session->ring_max; i += MG_CHUNK_FIRST) {

@@ -91,14 +91,15 @@
 
 /* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_handshake, ms-record answers
  * mg_handshake_reply, with the session memory's descriptor (and no other) as SCM_RIGHTS when
- * `accept` is 1. The guest maps it and closes both. ms-record takes pid and uid from SO_PEERCRED,
- * opens a pidfd, and answers within five seconds, or the program runs unrecorded. */
+ * `accept` is 1. The guest maps that memory, then closes descriptor and socket. ms-record takes
+ * pid and uid from SO_PEERCRED, opens a pidfd, and answers within five seconds, or the program
+ * runs unrecorded. */
 struct mg_handshake {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
 	uint32_t exec;  /* enum mg_exec */
-	uint32_t tid;   /* the thread that is about to exec */
+	uint32_t tid;   /* tid of the thread that is about to exec */
 	char exe[1024]; /* program_invocation_name, truncated; in an exec report, the new path */
 };
 /* Tells which process is about to exec. NONE: the message is a handshake. Otherwise it only
@@ -224,8 +225,9 @@ struct mg_session {
 	 * ticks; 0 = never wait */
 	uint64_t wait_ticks;
 	uint32_t free_stacks; /* 1: frees carry stacks too */
-	uint32_t verify;      /* 1: compare each stack with an uncached walk, count in
-				  ring->verified/mismatched */
+	/* 1: each stack is compared with an uncached walk, and counted in
+	 * ring->verified/mismatched */
+	uint32_t verify;
 	uint32_t usable_size; /* 1: allocations carry their usable size (MG_F_USABLE) */
 	uint32_t mapped;      /* 1: MG_MAP and MG_UNMAP are recorded */
 	uint64_t sample_seed;
@@ -235,7 +237,7 @@ struct mg_session {
 	 * reads its memory; 0 = not held */
 	uint32_t end_wait_ms;
 	uint32_t range_max;  /* entries of mg_range[2][] */
-	uint32_t unfiltered; /* ms-record: attached, 1 = no thread has a seccomp filter; else 0 */
+	uint32_t unfiltered; /* ms-record: 1 = attached, and no thread has a seccomp filter */
 	uint64_t ranges_offset;
 	uint64_t wide_offset, wide_bytes;
 	uint32_t wide_count; /* number of rings that have a wide window */
@@ -306,7 +308,7 @@ struct mg_session {
 	uint32_t slots_wanted; /* guest: 1 = it found no free slot */
 	uint32_t slots_futex; /* ms-record increments it and wakes waiters when slots become free */
 
-	/* The end of the process: see end.c. */
+	/* Members for the end of the process: see end.c. */
 	_Alignas(64) uint32_t end_state; /* enum mg_end_state; futex word */
 	uint32_t end_status;  /* guest: exit status + 1; 0 = the process has not called exit yet */
 	uint32_t end_unheard; /* guest: 1 = no heartbeat of ms-record when the process ended */
@@ -352,8 +354,8 @@ struct mg_session {
 	 * of the program's own */
 	uint64_t malloc_at;
 
-	/* Modules opened later: see late.c. The last two members are used in the image's session
-	 * only. */
+	/* Members for modules opened later: see late.c. late_page and debug_state are used in
+	 * the image's session only. */
 	uint32_t late_state; /* enum mg_late_state; futex word */
 	/* ms-record: 1 = it looks for functions to hook in modules opened later */
 	uint32_t late_wanted;
@@ -362,7 +364,7 @@ struct mg_session {
 	uint64_t late_page;
 	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
 
-	/* Mappings: see struct mg_range. */
+	/* Members for the list of mappings: see struct mg_range. */
 	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = an unlisted address was met */
 	/* ms-record: incremented when a list is replaced; lowest bit: index of the list in use */
 	uint32_t ranges_round;
@@ -576,8 +578,8 @@ enum mg_kind {
 	 * number of the heap; 0 = the pool's heap, or malloc's heap if there is no pool. */
 	MG_HEAP_ALLOC = 19, /* stamp, address (0: it failed), size, heap, pool or 0, frames */
 	/* stamp after, new address, size, old address, stamp before, heap, pool or 0, frames.
-	 * The stamp before may be an earlier one. With MG_F_UNSURE, while sampling: only the old
-	 * block is freed, if it was recorded; the new one is not recorded */
+	 * The stamp before may be earlier than the call. With MG_F_UNSURE, while sampling: only
+	 * the old block is freed, if it was recorded; the new block is not recorded */
 	MG_HEAP_REALLOC = 20,
 	/* stamp, address, size, heap | MG_HEAP_HIDDEN: a malloc block allocated inside a hooked
 	 * function */
@@ -601,7 +603,8 @@ enum mg_kind {
  * the first frame with that slot. */
 enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
 #define MG_CODE_SLOTS 512u
-#define MG_CODE_TEXT_MOST 2048u /* most bytes of a name or a file; longer ones are cut */
+/* maximum bytes of a name or file name; longer ones are truncated */
+#define MG_CODE_TEXT_MOST 2048u
 #define MG_CODE_LINES_MOST (1u << 20)
 /* Value in place of a return address: an interpreter's frame, which the C frame behind it runs.
  * Bits: code object's slot << 24 | instruction + 1, 0 = before the first. MG_NOT_READ: one or
@@ -684,7 +687,7 @@ enum mg_hook_kind {
 	MG_HOOK_FREE = 8,           /* (block) */
 	/* function by which the dynamic linker announces a change of its list of modules */
 	MG_HOOK_LINKER = 9,
-	MG_HOOK_CUSTOM = 10,   /* as described by its struct mg_custom */
+	MG_HOOK_CUSTOM = 10,   /* a function described by a struct mg_custom */
 	MG_HOOK_FORK = 11,     /* () */
 	MG_HOOK_PRCTL = 12,    /* (option, argument) */
 	MG_HOOK_MADVISE = 13,  /* (address, bytes, advice) */
@@ -698,8 +701,8 @@ enum mg_hook_kind {
 /* Describes a function of a custom allocator: its kind, and the numbers of its arguments,
  * counted from 1; 0 = it has no such argument. */
 enum mg_custom_what {
-	MG_CUSTOM_ALLOC = 1,   /* size, nmemb, pool; returns the block */
-	MG_CUSTOM_REALLOC = 2, /* size, nmemb, pool, block; returns the block */
+	MG_CUSTOM_ALLOC = 1,   /* arguments: size, nmemb, pool; returns the block */
+	MG_CUSTOM_REALLOC = 2, /* arguments: size, nmemb, pool, block; returns the block */
 	MG_CUSTOM_FREE = 3,    /* block */
 	MG_CUSTOM_RESET = 4,   /* pool */
 	MG_CUSTOM_CREATE = 5,  /* returns the pool */
@@ -708,13 +711,13 @@ struct mg_custom {
 	uint8_t what; /* enum mg_custom_what */
 	uint8_t size, nmemb, block, pool;
 	uint8_t flags; /* MG_CUSTOM_* */
-	uint16_t heap; /* number of its heap, from 1; 0 = its blocks are of malloc's heap */
+	uint16_t heap; /* number of the function's heap, from 1; 0 = malloc's heap */
 	/* number, from 1, of a group of functions found by name that belong together; the first
 	 * call decides whether they allocate themselves or call malloc; 0 = none */
 	uint32_t family;
 };
 #define MG_FAMILIES 256u
-#define MG_CUSTOM_HIDE 1u    /* allocations made inside it are not recorded */
+#define MG_CUSTOM_HIDE 1u    /* allocations made inside the function are not recorded */
 #define MG_CUSTOM_SIZE32 2u  /* the size is an int */
 #define MG_CUSTOM_NMEMB32 4u /* the number of elements is an int */
 #define MG_CUSTOM_OUT                                                                              \

@@ -29,7 +29,7 @@ struct frame {
 /* Describes a code object that ms-record knows, with data to detect another one that reuses its
  * address. */
 struct code {
-	uint64_t address, event; /* event: number of the event that used it last */
+	uint64_t address, event; /* event: number of the last event that used the code object */
 	uint64_t size, line;
 	uint64_t object[PARTS], length[PARTS];
 	struct mg_slot words[2 * STR_WORDS];
@@ -111,8 +111,8 @@ MG_INLINE uint64_t what_of(uint64_t code)
  * instruction; sends the code object first if needed. 0 = it cannot be sent. */
 uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f);
 
-/* Reads the chain from frame `at` on into `found`, up to the frame with which the loop was
- * entered whose own _PyCFrame or frame is `own`. Stops earlier if the rest equals frames [k,
+/* Reads the chain from frame `at` on into `found`, up to the frame with which its loop was
+ * entered. `own`: the loop's own _PyCFrame or frame. Stops earlier if the rest equals frames [k,
  * *end) of the previous stack, and then sets *end to the end of these frames, else to k. Returns
  * the number of frames; -1 = not readable. */
 int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, uint32_t loop,

@@ -15,19 +15,20 @@
  */
 #include "python.h"
 
-/* most steps from a loop's _PyCFrame to the thread's state; greenlet inserts one */
+/* maximum number of steps from a loop's _PyCFrame to the thread's state; greenlet adds one */
 #define HOPS_MOST 4u
 #define TRIES 4096u
 /* bytes searched below the thread's control block, in the thread-local data of libraries */
 #define DATA_BYTES 1024u
 #define SLOTS 4u
-#define LOOP_BYTES 4096u /* most bytes of a loop's C frame */
+#define LOOP_BYTES 4096u /* maximum size of a loop's C frame */
 #define STATE_BYTES 240u
 
 uint64_t mg_python_below;
 static uint32_t tries;
-/* Lists the offsets, from the thread's block, of thread-local words that point to the thread's
- * state; unused for 3.11 and 3.12. They are the same in every thread that runs the interpreter. */
+/* Lists the offsets, from the thread's control block, of thread-local words that point to the
+ * thread's state; unused for 3.11 and 3.12. The offsets are the same in every thread that runs
+ * the interpreter. */
 struct slots {
 	uint64_t at[SLOTS];
 	uint32_t n;

@@ -56,8 +56,9 @@ uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s,
 uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp);
 /* Drops the record, because there is no room. */
 void mg_drop(struct mg_writer *t, uint64_t stamp);
-/* Writes a record without a stack: `n` words behind the stamp, then `name_bytes` bytes of `name`
- * in whole words. Returns its stamp, or 0: there was no room, and it is counted as lost. */
+/* Writes a record without a stack: `n` words after the stamp, then `name_bytes` bytes of `name`
+ * in whole words. Returns the record's stamp; 0 = there was no room, and the record is counted
+ * as lost. */
 uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uint32_t n,
 		      const char *name, uint32_t name_bytes);
 /* Tells whether the gate is shut. A forked child may open its own gate here; *on is then the
@@ -130,7 +131,7 @@ MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_s
  * `before`: its stamp, if the writer holds one. */
 void mg_put_gone(struct mg_writer *t, uint32_t kind, const void *block, uint32_t flags,
 		 uint64_t before);
-/* Takes the stack, and writes the record with it. */
+/* Unwinds the stack, and writes the record with that stack. */
 MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 				 const struct mg_record r)
 {

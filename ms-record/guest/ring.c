@@ -39,7 +39,7 @@
 
 void mg_ring_attach(struct mg_writer *t)
 {
-	t->mark = 0; /* the first record goes through mg_room_slow */
+	t->mark = 0; /* makes the first record go through mg_room_slow */
 	t->sent = MG_NOT_SENT;
 	t->stuck_tail = NO_TAIL;
 }

@@ -29,7 +29,7 @@ enum mg_rule_type {
 	MG_RULE_UNKNOWN = 8,   /* code of a mapped file: ms-record unwinds a copy of the stack */
 	MG_RULE_CODE_SP = 9,   /* code generated at run time; CFA as in MG_RULE_FROM_SP */
 	MG_RULE_CODE_BP = 10,  /* code generated at run time; CFA as in MG_RULE_FROM_BP */
-	MG_RULE_CODE_END = 11, /* code made at run time, without a known rule */
+	MG_RULE_CODE_END = 11, /* code generated at run time, without a known rule */
 	MG_RULE_NO_CODE = 12,  /* not known to be code */
 	MG_RULE_FRAMED = 13,   /* code that keeps a frame pointer, as reported by ms-record */
 	/* Rules derived from the code of a known module without CFI. They are stored, and used

@@ -20,8 +20,8 @@ size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);
 /* Adds a block to the sampled blocks. */
 void mg_sample_keep(uint64_t key);
-/* Adds a block in a pool to the sampled blocks, unless it is among them already, because no free
- * is reported for blocks in a pool. */
+/* Adds a block in a pool to the sampled blocks, unless it is among them already. An earlier
+ * block at its address may still be, because no frees are reported for blocks in a pool. */
 void mg_sample_keep_once(uint64_t key);
 /* Restarts the countdown without recording anything, because it ended at something other than a
  * block. */

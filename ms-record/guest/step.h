@@ -187,7 +187,7 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	w->ip = load(cfa - 8);
 	w->sp = cfa;
 	if (MG_UNLIKELY(w->ip - 4096 >= (UINT64_C(1) << 47) - 4096)) {
-		if (w->ip) /* 0 marks the outermost frame; in either case no frame follows */
+		if (w->ip) /* 0 marks the outermost frame; no frame follows a walk that ends here */
 			w->flags |= MG_F_TRUNCATED;
 		w->keepable = false;
 		return false;

@@ -15,7 +15,7 @@
 #define WELCOME_S 5 /* seconds for ms-record to answer, even on a busy machine */
 #define MAY_RUN 1   /* X_OK */
 #define SCRIPTS 4   /* maximum number of scripts that run each other as interpreters */
-#define HEADERS 64u /* most program headers read */
+#define HEADERS 64u /* maximum number of program headers read */
 
 bool mg_starts(const char *s, const char *prefix)
 {

@@ -140,7 +140,7 @@ static struct mg_writer *take(uint32_t i, uint64_t *word)
 static struct mg_writer *claim(void)
 {
 	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
-		return NULL; /* the rings are the parent's */
+		return NULL; /* the rings belong to the parent process */
 	for (uint32_t first = 0; first < mg.writer_count; first += 64) {
 		uint64_t *word = &mg.session->free_rings[first / 64], free;
 		while ((free = __atomic_load_n(word, __ATOMIC_RELAXED))) {

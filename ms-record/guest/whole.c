@@ -22,8 +22,8 @@
 /* number of callers in the key: the same functions allocate for many callers */
 #define KEY_STEPS 3
 
-/* Returns the entry for a stack like this one. NULL = the thread is on another stack than at its
- * last event, and the bounds of the new stack are not known here. */
+/* Returns the table entry for stacks like the current one. NULL = the thread is on another stack
+ * than at its last event, and the bounds of that stack are not known yet. */
 static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);

@@ -4,7 +4,7 @@
 #include "core.h"
 #include "cursor.h"
 
-enum { CODE_MOST = 32 }; /* most bytes of code read */
+enum { CODE_MOST = 32 }; /* maximum number of code bytes read */
 
 /* Compares the code with `mov $15, %rax; syscall`. */
 bool mg_is_sigreturn(const struct mg_unwind_info *info, uint64_t ip)

@@ -35,14 +35,14 @@
 
 enum { SP = 4, BP = 5, NOWHERE = 16 };
 enum { WAYS = 8, PUSHED = 8, CALLS = 4 };
-enum { MOST = 2000 }; /* most instructions decoded on all paths together */
+enum { MOST = 2000 }; /* maximum number of instructions decoded on all paths together */
 /* FAR: minimum bytes of a far jump; BACK: maximum bytes searched backwards for a prologue */
 enum { FAR = 4096, BACK = 32768 };
 /* APART: maximum bytes of a prologue; TRIES: maximum number of prologues tried */
 enum { APART = 32, TRIES = 2 };
 
-/* Describes a value in terms of rsp and rbp at the beginning: rsp + n, rbp + n, or the word
- * stored there. */
+/* Describes a value in terms of rsp and rbp at the start of the path: rsp + n, rbp + n, or the
+ * word stored there. */
 enum kind { UNKNOWN, FROM_SP, FROM_BP, AT_SP, AT_BP };
 struct value {
 	int32_t n : 29;

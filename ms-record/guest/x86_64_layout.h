@@ -49,7 +49,7 @@ struct mg_slot_head {
 };
 #define MG_SLOT_DISPLACED 40u /* offset, in a slot, of its displaced instructions */
 
-#define MG_CALL_MOST 7u /* most bytes of a call instruction */
+#define MG_CALL_MOST 7u /* maximum size of a call instruction */
 /* Tells whether a call instruction ends at `after`; MG_CALL_MOST bytes before it have to be
  * readable. */
 static inline bool mg_is_call(const uint8_t *after)

@@ -92,5 +92,5 @@ void forks_begin(struct session *s);
 /* Tells whether the parent's events are merged up to the fork, so that the session can be
  * drained. */
 bool forks_settle(struct session *s);
-/* Removes the inherited block at `address` into *b. False: none. */
+/* Removes the inherited block at `address` and stores it in *b. Returns false if there is none. */
 bool forks_take(struct session *s, uint64_t address, struct live_block *b);

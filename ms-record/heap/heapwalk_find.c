@@ -13,7 +13,7 @@
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
 
-#define DATA_MOST ((size_t)16 << 20) /* most bytes searched in a module's data */
+#define DATA_MOST ((size_t)16 << 20) /* maximum number of bytes searched in a module's data */
 #define BINS_BAD 7u                  /* maximum number of bins that may change during a read */
 #define FIND_TRIES 16u
 #define MAPS_MOST_DEFAULT 65536u

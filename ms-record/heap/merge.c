@@ -104,8 +104,8 @@ static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t nu
 	s->stats.temporary += s->threads.all.v[e->thread].last_number == number;
 }
 
-/* Writes an event that identifies the block, allocated before the recording, which the next
- * event frees: MS_EXT_INHERITED or _BEFORE. Returns the event, to be completed. */
+/* Writes an event about the block that the next event frees, if that was allocated before the
+ * recording: MS_EXT_INHERITED or _BEFORE. Returns the event, to be completed. */
 static struct ms_event *explain(struct session *s, uint32_t thread, uint64_t key, uint8_t ext,
 				uint64_t size)
 {

@@ -99,9 +99,9 @@ static bool put_number(pid_t pid, const struct cpu_regs *r)
 	       !ptrace(PTRACE_POKEDATA, pid, (void *)(uintptr_t)at, (void *)(uintptr_t)now);
 }
 
-/* Waits until the C library has stored the thread id, some instructions later. If we are killed
- * during the single steps, their SIGTRAP kills the process: they are used only if put_number
- * fails. */
+/* Waits until the C library has stored the thread id, some instructions later. Used only if
+ * put_number fails, because the process would be killed by SIGTRAP if ms-record were killed
+ * during the single steps. */
 static bool await_number(const struct beginning *b, pid_t pid, const struct cpu_regs *r)
 {
 	int why = SIGTRAP;

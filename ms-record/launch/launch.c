@@ -208,9 +208,9 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 	return 0;
 }
 
-/* Checks a dynamic program. Our library is built for glibc, so musl's linker cannot preload it. A
- * program with its own malloc is hooked by the preloaded library's constructor. It is traced as
- * well, so that static programs that it execs are noticed. */
+/* Checks a dynamic program. The preload library is built for glibc, so musl's linker cannot load
+ * it. A program with its own malloc is hooked by that library's constructor, and traced as well,
+ * so that static programs that it execs are noticed. */
 static int check_dynamic(struct launch *l, const char *path, const char *linker,
 			 const struct elffile_malloc *m, struct ms_err *err)
 {

@@ -33,8 +33,8 @@ struct launch {
 	/* the reason is the program's own malloc, which the preloaded guest hooks */
 	bool own_malloc;
 	const char *socket; /* name of the abstract socket */
-	sigset_t mask;      /* signal mask that we inherited */
-	int status;         /* our exit status on failure: 125, 126 or 127 */
+	sigset_t mask;      /* signal mask that ms-record inherited */
+	int status;         /* ms-record's exit status on failure: 125, 126 or 127 */
 	pid_t pid;
 	int go;     /* pipe: one byte lets the child exec */
 	int result; /* pipe: errno of a failed exec, or end of file */

@@ -51,7 +51,7 @@ ENTRY void mg_image_after(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_free(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_linker(const uint64_t *frame, const struct mg_hook *h);
 
-/* Numbers the words of the frame in which the entries save arguments and the result. */
+/* Lists the indices of the frame words in which the entry code saves arguments and the result. */
 enum { ARG_0 = MG_ENTRY_ARG, ARG_1 = ARG_0 - 1, ARG_2 = ARG_0 - 2, RESULT = MG_ENTRY_RESULT };
 
 EXPORT struct mg_manifest mg_manifest = {

@@ -19,7 +19,7 @@ struct mg_place {
 	uintptr_t self;         /* the writer: see MG_SELF */
 	const uint64_t *inside; /* frame of the hook whose function is running, NULL = none */
 	void *held;             /* writer of a realloc in progress */
-	uint64_t before;        /* stamp of that realloc */
+	uint64_t before;        /* stamp of the realloc in progress */
 	uint64_t lost;          /* number of lost events at the last check */
 	uint32_t tid;
 };

@@ -58,8 +58,8 @@ MG_EXPORT void *realloc(void *old, size_t size)
 	return quick && passed(block) ? block : mg_realloc(old, size);
 }
 
-/* Calls the program's own realloc, if there is one, as glibc's reallocarray does: that realloc
- * is hooked, and sees our caller. */
+/* If the program has its own realloc, calls that, as glibc's reallocarray does. The program's
+ * realloc is hooked, and records the caller of reallocarray. */
 MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
 {
 	size_t all;

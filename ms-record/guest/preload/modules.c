@@ -27,8 +27,8 @@ struct module_facts {
 	struct mg_module module;
 	uint64_t low, high;
 	uint64_t code_low, code_high; /* the largest readable code segment */
-	uint32_t seen;                /* number of the last scan that found it */
-	bool known;                   /* ms-record has opened its file */
+	uint32_t seen;                /* number of the last scan that found the module */
+	bool known;                   /* ms-record has opened the module's file */
 };
 static struct module_facts *facts;
 static uint32_t lock, scan_number;

@@ -90,7 +90,7 @@ MG_INLINE void *resize(const uint64_t *frame, void *(*const *next)(void *, size_
 #include "format/functions.def"
 
 /* Does not call glibc's reallocarray, which calls realloc through its symbol and so would
- * re-enter us. */
+ * re-enter this library. */
 void *mg_reallocarray(void *old, size_t n, size_t size)
 {
 	size_t all;

@@ -42,8 +42,8 @@ void memscope_v1_resume(void);
 void memscope_v1_ignore(const void *block);
 void memscope_v1_root(const void *start, size_t bytes);
 
-/* Holds the next provider's functions. Before the first call, each is a function that looks all
- * of them up. */
+/* Holds pointers to the next provider's functions. Initially, each leads to a function that
+ * looks up all of them. */
 struct dl_phdr_info;
 struct mg_real {
 #define X(type, name, parameters, ...) type(*name) parameters;
@@ -102,7 +102,7 @@ void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
  * or was mapped by other code. */
 void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes);
 void mg_arena_gone(const void *address, uint64_t bytes);
-/* Notes that the end of the heap was moved up; the C library does not report that to us. */
+/* Notes that the end of the heap was moved up; the C library does not report that to the guest. */
 void mg_arena_brk(void);
 /* Called from the constructor, once the allocator is known. `by_libc`: the allocator is the C
  * library's. */
@@ -145,7 +145,7 @@ void mg_modules_init(void *memory);
 /* Called before and after the real dlclose. */
 void mg_modules_before_close(void);
 void mg_modules_after_close(void);
-/* Fills a forked child's new session's table with the modules at the fork. */
+/* Fills the table of modules of a forked child's new session with the modules at the fork. */
 void mg_modules_forked(void);
 struct mg_unwind_info;
 /* Finds the module that holds `ip`, and adds it to the table if it is new. Takes no lock. False

@@ -99,8 +99,8 @@ void *mg_next(const char *name, const struct link_map **where)
 	return NULL;
 }
 
-/* Returns the function of that name in a module that the dynamic linker searches before us, that
- * is, the executable; or NULL. */
+/* Returns the function of that name in the executable, the only module that the dynamic linker
+ * searches before this library; or NULL. */
 static void *ahead(const char *name)
 {
 	for (const struct link_map *m = (&_r_debug ? &_r_debug : _dl_debug_addr)->r_map;

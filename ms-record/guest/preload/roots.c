@@ -21,7 +21,7 @@ void mg_roots_init(void)
 	mg.session->roots = (uint64_t)&roots;
 }
 
-/* Changes entry `i` from `was` to `now`; false = it was not `was`. */
+/* Changes entry `i` from `was` to `now`; false = the entry was not `was`. */
 static bool change(uint32_t i, uint64_t was, uint64_t now)
 {
 	return __atomic_compare_exchange_n(&roots.v[i].start, &was, now, false, __ATOMIC_SEQ_CST,
