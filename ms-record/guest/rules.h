@@ -102,7 +102,7 @@ struct mg_rule_table {
  *
  *   bit  0      CFA = bp + offset, not sp + offset
  *        1      the caller's bp is in memory
- *        2-7    n: it is at CFA - 8 n
+ *        2-7    n: bp is saved at CFA - 8 n
  *        8-27   CFA's offset / 8
  *        28-63  the ip's upper bits
  *
