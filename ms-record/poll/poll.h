@@ -34,7 +34,8 @@ struct poll_options {
 	const char *metrics; /* file of --poll=openmetrics; NULL = none */
 };
 
-/* Most samples kept for the diagnosis; when there are more, every second one is dropped. */
+/* Maximum number of samples kept for the diagnosis; when there are more, every second one is
+ * dropped. */
 #define POLL_POINTS 65536u
 enum poll_figure { POLL_HEAP, POLL_RSS, POLL_VSZ, POLL_FIGURES };
 struct poll_point {
@@ -65,7 +66,7 @@ struct poll {
 	int status;            /* status of an ended command, in waitpid's form; -1 = unknown */
 	int pid_out;           /* pid of the process */
 	int signals;           /* signalfd */
-	sigset_t mask;         /* signal mask that we inherited */
+	sigset_t mask;         /* signal mask that ms-record inherited */
 	uint64_t forwarded_ns; /* when a signal was last forwarded to the command; 0 = never */
 	bool over;             /* the polling has ended */
 	bool unread;           /* standard output, which receives the samples, is closed */
@@ -76,7 +77,7 @@ struct poll {
 	uint64_t table_ns;     /* earliest time of the table's next line, ns */
 	uint64_t metrics_ns;   /* earliest time of the next write of the metrics file */
 	struct ms_proc_sample metrics_last;
-	struct ms_err metrics_err; /* error of the last write of that file; empty = none */
+	struct ms_err metrics_err; /* error of the last write of the metrics file; empty = none */
 	struct poll_trace *trace;  /* NULL = no trace */
 };
 

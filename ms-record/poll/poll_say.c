@@ -19,7 +19,7 @@
 #include "libcommon/base/units.h"
 #include "poll.h"
 
-/* Least time between two lines of the live table, in ns. */
+/* Minimum time between two lines of the live table, in ns. */
 #define TABLE_NS UINT64_C(250000000)
 #define SPARK_COLUMNS 40
 
@@ -87,7 +87,7 @@ void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
 {
 	if (p->csv)
 		say_csv(p->csv, s);
-	if (p->csv && s->counted) /* a full sample, ten times a second */
+	if (p->csv && s->counted) /* true for a full sample, ten times a second */
 		fflush(p->csv);
 	if (p->csv && ferror(p->csv) && !p->csv_errno)
 		p->csv_errno = errno;

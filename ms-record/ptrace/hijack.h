@@ -123,9 +123,10 @@ size_t hijack_count(int proc, pid_t *any);
 bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 /* Stops all threads, including new ones. Returns 0; or -1 with errno set and the stopped ones
  * resumed; the rest resume when the calling thread ends. ETIMEDOUT: not all stopped within
- * `patience_ns` of the first request (100 ms is a good value, as a thread may be in vfork or in an
- * uninterruptible wait); EPERM; ESRCH: no thread exists. `hold`: does not stop a thread that waits
- * in a system call; it, and what it creates, is detached when the calling thread ends. */
+ * `patience_ns` of the first request (100 ms is a good value, as a thread may be in vfork or in
+ * an uninterruptible wait); EPERM; ESRCH: no thread exists. `hold`: does not stop a thread that
+ * waits in a system call; such a thread, and any that it creates, is detached when the calling
+ * thread ends. */
 int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns);
 /* Tells, after hijack_stop_all, whether a thread is still not stopped. */
 bool hijack_any_asleep(const struct hijack_stop *s);
@@ -144,9 +145,10 @@ int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64
 /* Stops one thread outside restartable sequences, preferably a running one. Returns as
  * hijack_stop_all does; EBUSY: all are in a restartable sequence. */
 int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns);
-/* Declares that the calling thread is about to hold stopped threads until `until_ns` at the latest
- * (UINT64_MAX: not known), or no longer holds any: a guard watches it meanwhile (hijack_guard.c).
- * Functions that stop threads, and hijack_resume, call it themselves. */
+/* Declares that the calling thread is about to hold stopped threads until `until_ns` at the
+ * latest (UINT64_MAX: not known), or no longer holds any. A guard watches the calling thread
+ * meanwhile (hijack_guard.c). Functions that stop threads, and hijack_resume, call this function
+ * themselves. */
 void hijack_holds(bool on, uint64_t until_ns);
 /* Resumes all threads and empties `s` except its times. A waiting system call that was interrupted
  * without a signal is made again. */
@@ -173,10 +175,10 @@ struct hijack_call {
 
 enum { HIJACK_NO_NET = 1 }; /* borrow the thread even if it could not resume by itself */
 
-/* Borrows a stopped thread. Returns 0, or -1 with the reason in `err` and the thread unchanged: it
- * is inside a restartable sequence (stop it again); it uses syscall user dispatch; a seccomp filter
- * cannot be suspended; no syscall instruction is in its memory; it could not resume by itself if we
- * died (unless HIJACK_NO_NET). */
+/* Borrows a stopped thread. Returns 0, or -1 with the reason in `err` and the thread unchanged:
+ * it is inside a restartable sequence (stop it again); it uses syscall user dispatch; a seccomp
+ * filter cannot be suspended; no syscall instruction is in its memory; it could not resume by
+ * itself if ms-record died (unless HIJACK_NO_NET). */
 int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
 		  struct ms_err *err);
 /* Makes one system call. Returns 0 and *result as the kernel does (-errno if the call failed); or
@@ -205,14 +207,14 @@ int hijack_give_back(struct hijack_call *c);
 /* ---- in a process of its own (hijack_helper.c) ---- */
 
 /* Calls f(arg, shared) in a forked helper with its own session, all signals blocked, and a low
- * out-of-memory score. Killing ms-record (SIGKILL, Ctrl-C) therefore does not interrupt `f` while
- * threads are stopped. `shared`: `bytes` of shared memory, copied back afterwards. Returns 0 with
- * the result of `f` in *result; or -1 with errno set: no helper could be made (then call `f`
- * yourself); ECHILD: it was killed, by us after five minutes; ETIMEDOUT: killed because it held
- * threads and made no progress for a second. `f` takes no lock that other threads may hold, since
- * only their memory exists in the helper, and does not write to their files. With ptrace_scope 1
- * only ancestors may trace: for a process that ms-record launched, use a thread of ms-record
- * instead; the net makes that safe too. */
+ * out-of-memory score. Killing ms-record (SIGKILL, Ctrl-C) therefore does not interrupt `f`
+ * while threads are stopped. `shared`: `bytes` of shared memory, copied back afterwards. Returns
+ * 0 with the result of `f` in *result; or -1 with errno set: no helper could be made (then call
+ * `f` yourself); ECHILD: the helper was killed, after five minutes by ms-record; ETIMEDOUT: the
+ * helper was killed because it held threads and made no progress for a second. `f` takes no lock
+ * that other threads may hold, since only their memory exists in the helper, and does not write
+ * to their files. With ptrace_scope 1 only ancestors may trace: for a process that ms-record
+ * launched, use a thread of ms-record instead; the safety net protects that process, too. */
 int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, size_t bytes,
 		  int *result);
 /* Arranges in a helper, before threads stop, for mend(arg) to be called if the helper is killed

@@ -173,8 +173,9 @@ static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t
 		pid_t *new_child)
 {
 	begin(c);
-	/* A fault while signals are blocked kills the process, so check first that the instruction
-	 * is still there: another thread, or a call of ours, may have unmapped it. */
+	/* A fault while signals are blocked kills the process, so check first that the
+	 * instruction is still there: another thread, or a system call made for ms-record, may
+	 * have unmapped it. */
 	for (int i = 0; i < TRIES && hijack_is_code(c->h, c->call_at, &cpu_call_code); i++) {
 		struct cpu_regs r = c->t->regs;
 		cpu_regs_call(&r, number, a, c->call_at, c->sp);

@@ -40,7 +40,7 @@ struct guard {
 	pid_t pid, process, tid;
 	uint32_t ready;    /* atomic: the guard's name and process group are set */
 	uint32_t holds;    /* atomic: the watched thread holds stopped threads */
-	uint64_t until_ns; /* atomic: time by which it resumes the threads; UINT64_MAX = none */
+	uint64_t until_ns; /* atomic: deadline for resuming the threads; UINT64_MAX = none */
 	void (*mend)(void *);
 	void *arg;
 	struct guard_room *room; /* NULL = the guard watches no helper */

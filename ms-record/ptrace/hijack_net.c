@@ -95,7 +95,7 @@ int hijack_find_code(struct hijack *h)
 	uint8_t *room = ms_xrealloc(NULL, PIECE, 1);
 	h->call_at = h->return_at = 0;
 	ms_regions_read(&(struct ms_proc){.folder = h->proc}, false, &r);
-	/* Search code generated at run time last: it moves, and may be gigabytes. */
+	/* Code generated at run time is searched last, because it may move and take gigabytes. */
 	for (unsigned made = 0; made < 2; made++)
 		for (size_t i = 0; i < r.n; i++)
 			if (may_have_code(&r.v[i].map) && is_made(&r.v[i].map) == made)
@@ -109,8 +109,8 @@ int hijack_find_code(struct hijack *h)
 
 struct place {
 	uint64_t sp;      /* the thread's stack pointer */
-	uint64_t low;     /* low end of its stack; 0 = `sp` is in no stack */
-	uint64_t process; /* low end of [stack] */
+	uint64_t low;     /* low end of the thread's stack; 0 = `sp` is in no stack */
+	uint64_t process; /* low end of the mapping named [stack] */
 };
 
 static void find_place(const struct hijack *h, struct place *p)

@@ -33,7 +33,8 @@ void guard_place(struct guard_room *room);
 /* Ends the calling thread's guard: the thread holds no stopped threads and has nothing to
  * repair. */
 void guard_dismiss(void);
-/* Keeps the calling thread's guard active until guard_dismiss: it may hold threads at any time. */
+/* Keeps the calling thread's guard active until guard_dismiss, because this thread may hold
+ * others at any time. */
 void guard_stay(void);
 /* Postpones the guard's deadline: the helper has made progress. */
 void hijack_beat(void);
@@ -55,7 +56,7 @@ enum hijack_trace hijack_trace_of(int proc, struct hijack_thread *t);
 /* Kernel-internal errno of an interrupted sleep, which restart_syscall resumes. */
 #define HIJACK_RESTART_BLOCK 516
 /* Changes registers so that a system call that was interrupted without a signal is made again.
- * Returns whether it did. */
+ * Returns whether they had to be changed. */
 bool hijack_repair(struct cpu_regs *r, int proc, pid_t tid);
 
 /* ---- hijack_net.c ---- */
@@ -72,11 +73,11 @@ struct hijack_frames {
 	struct hijack_net *net;
 	uint64_t top, at; /* [at, top) is in net->now */
 };
-/* Reserves `bytes` further down, at a multiple of `align` less `off`. Returns their place in
- * net->now; NULL = no room. */
+/* Reserves `bytes` below the frames so far, at an address that is a multiple of `align` minus
+ * `off`. Returns a pointer to their copy in net->now; NULL = no room. */
 uint8_t *hijack_frames_grow(struct hijack_frames *b, size_t bytes, uint64_t align, uint64_t off);
 
-/* Tells whether that instruction is at address `at`. */
+/* Tells whether the instruction `code` is at address `at`. */
 bool hijack_is_code(const struct hijack *h, uint64_t at, const struct cpu_code *code);
 /* Finds the instructions for calls in the process, or checks that they are unchanged. Returns 0, or
  * -1: no syscall instruction was found. */

@@ -141,8 +141,8 @@ bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at)
 
 /* ---- stopping ---- */
 
-/* Seizes a thread, which keeps running until it is asked to stop. A child of a seized thread may be
- * our tracee already. Returns 0, or -1 with errno set. */
+/* Seizes a thread, which keeps running until it is asked to stop. A child of a seized thread may
+ * be traced by ms-record already. Returns 0, or -1 with errno set. */
 static int seize(struct hijack_stop *s, int proc, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)(s->holds ? BIRTHS : 0)) &&

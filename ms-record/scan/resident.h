@@ -43,11 +43,11 @@ struct resident {
 	uint64_t state; /* MS_SCAN_* */
 	/* memory that was resident when measured */
 	struct ms_regions regions;
-	MS_ARRAY(struct resident_run) runs;   /* by address */
-	MS_ARRAY(struct resident_heap) heaps; /* by address */
+	MS_ARRAY(struct resident_run) runs;   /* sorted by address */
+	MS_ARRAY(struct resident_heap) heaps; /* sorted by address */
 	uint64_t rss, swap;
 	uint64_t missing; /* bytes of resident pages that were not found in time */
-	/* resident bytes by use */
+	/* The members below hold resident bytes by use. */
 	struct resident_site *sites; /* indexed by stack node */
 	size_t site_count;
 	uint64_t *region_bytes; /* resident bytes of a file in each region */
@@ -64,6 +64,6 @@ void resident_solve(struct work *w);
 void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t event);
 /* Returns MS_SCAN_DONE, or the MS_SCAN_* reason why the resident memory is not known. */
 uint64_t resident_state(const struct resident *r);
-/* Formats a summary: "RSS 60 MiB: 12 MiB live, ...". False: not known. */
+/* Formats a summary: "RSS 60 MiB: 12 MiB live, ...". Returns false if the figures are not known. */
 bool resident_say(const struct work *w, char *text, size_t room);
 void resident_free(struct work *w);

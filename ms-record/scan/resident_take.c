@@ -175,7 +175,7 @@ void resident_take(struct work *w, pid_t tid)
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	const struct ms_proc p = {
 		.folder = openat(w->s->process.folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	const char *allocator = w->s->mem->allocator; /* glibc alone */
+	const char *allocator = w->s->mem->allocator; /* to be glibc alone */
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
 	r->taken = p.folder >= 0 &&

@@ -298,9 +298,9 @@ static pid_t settle_thread(struct work *w, pid_t tid)
 	return tid;
 }
 
-/* Stops the process, at the moment that the request is for, and takes its registers. Then copies it
- * and releases it, or keeps it stopped. Returns a thread of the process that still exists, `tid` if
- * possible. */
+/* Stops the process, at the moment that was requested, and takes its registers. Then copies the
+ * process and releases it, or keeps it stopped. Returns a thread of the process that still
+ * exists, `tid` if possible. */
 static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 {
 	uint64_t ns = w->unjudged ? 0 : expected(w);
@@ -456,8 +456,8 @@ static void *work_thread(void *arg)
 	return NULL;
 }
 
-/* Scans in a new thread: threads that it failed to detach are detached by the kernel when it
- * ends. */
+/* Runs the scan in a new thread: when that one ends, the kernel detaches all threads that the
+ * scan failed to detach. */
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
 	bool resident = asker == SCAN_BY_TELL_RESIDENT;

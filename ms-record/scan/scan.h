@@ -62,7 +62,7 @@ struct scan_tree {
 	/* Called when tracing ends: all processes are detached, and no more calls follow. */
 	void (*over)(struct scan_tree *tree);
 	bool alone;  /* only one process is traced */
-	pid_t child; /* child of ours; its end stops the tracing; 0 = none */
+	pid_t child; /* child of ms-record; its end stops the tracing; 0 = none */
 };
 struct scan_trace; /* a traced tree, with the thread that traces it */
 
@@ -102,7 +102,8 @@ void scanner_trace(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 bool scanner_traces(const struct scanner *sc, pid_t pid);
 /* Stops tracing the process that scanner_trace traces. */
 void scanner_let_go(struct scanner *sc);
-/* Traces the command, which has not begun to run, and all its descendants. False: not permitted. */
+/* Traces the command, which has not begun to run, and all its descendants. Returns false if that
+ * is not permitted. */
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Stops the tracing that scanner_trace_tree started. */
 void scanner_untrace(struct scanner *sc);

@@ -36,7 +36,7 @@ static void insert_all(struct graph_block *v, uint32_t n)
 }
 
 /* Sorts by the key's byte at bit `shift`, then each part by the lower bytes. Sorts in place,
- * because the table of a large heap leaves no memory for a second copy; that is nearly as fast. */
+ * which is nearly as fast, because the table of a large heap leaves no memory for a second copy. */
 static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 {
 	if (n < 32) {

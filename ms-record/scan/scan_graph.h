@@ -39,7 +39,7 @@ struct graph_kind {
 
 struct graph {
 	struct graph_block *v; /* borrowed; sorted by graph_init */
-	uint32_t count, heap;  /* number of blocks; heap: of heap blocks */
+	uint32_t count, heap;  /* count: number of blocks; heap: number of heap blocks */
 	/* For each block of ms_alloc: 1 + the index of the innermost block in which it begins.
 	 * NULL = no block begins in another one. */
 	uint32_t *outer;

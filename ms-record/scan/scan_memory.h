@@ -98,11 +98,12 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
  * after 16 GiB without any. */
 void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
-/* Passes the pages of all mappings that are in memory or swapped out to `f`; runs of neighbouring
- * mappings may be joined. False: this kernel lacks PAGEMAP_SCAN, or the deadline has passed. */
+/* Passes the pages of all mappings that are in memory or swapped out to `f`; runs of
+ * neighbouring mappings may be joined. Returns false if this kernel lacks PAGEMAP_SCAN or the
+ * deadline has passed. */
 bool memory_all_runs(struct memory *m,
 		     void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
 /* Tells whether a read got stuck waiting for memory of the process; no more is read then. */
 bool memory_waits(const struct memory *m);
-/* Reads `bytes` bytes. False: some could not be read. */
+/* Reads `bytes` bytes. Returns false if some could not be read. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);

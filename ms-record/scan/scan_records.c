@@ -151,7 +151,7 @@ struct lost_with {
 };
 
 struct sites {
-	struct ms_verdict_site *of_stack; /* by number of the stack node */
+	struct ms_verdict_site *of_stack; /* indexed by the number of the stack node */
 	const struct graph *graph;
 	MS_ARRAY(struct lost_with) lost;
 };

@@ -44,7 +44,7 @@ struct roots {
 	bool dense;         /* unknown heap layout: small gaps between blocks are no roots */
 	/* Filled in by roots_look: end address and last word of the piece searched last. */
 	uint64_t last_end, last_word;
-	uint64_t user_seen; /* how many of `user` are still mapped */
+	uint64_t user_seen; /* number of entries of `user` that are still mapped */
 };
 
 /* Searches registers and all root memory, then all blocks, for pointers. Flags in `memory` report

@@ -282,7 +282,7 @@ static void forget_maker(struct scan_trace *t, pid_t tid)
 }
 
 /* Forgets the other threads of a process that called exec: only the caller is left, with the
- * process's id. False: the process is no longer traced. */
+ * process's id. Returns false if the process is no longer traced. */
 static bool on_exec(struct scan_trace *t, pid_t tid)
 {
 	forget_maker(t, tid);
@@ -372,8 +372,9 @@ static bool is_awaited(const struct scan_trace *t, pid_t pid)
 	return pid == t->pid || (t->tree && pid == t->tree->child);
 }
 
-/* Waits for the next stop or end of any traced thread and handles it. False: no thread is left, or
- * the single process has ended, whose status is left for the thread that waits for it. */
+/* Waits for the next stop or end of any traced thread and handles it. Returns false if no thread
+ * is left, or if the single process has ended; its status is left to the thread that waits for
+ * it. */
 static bool turn(struct scan_trace *t)
 {
 	siginfo_t i = {0};

@@ -205,8 +205,8 @@ void live_ask(struct scan *q, uint64_t stamp);
 /* Waits until q->live is filled in. Returns false if it will not be filled in, or not before the
  * deadline or *until (atomic; NULL = none). */
 bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const uint64_t *until);
-/* Waits for the stacks of the blocks in s->scan->live, after live_await. False: they will not
- * arrive. */
+/* Waits for the stacks of the blocks in s->scan->live, after live_await. Returns false if they
+ * will not arrive. */
 bool live_await_stacks(const struct session *s);
 
 /* ---- scan_trace.c ---- */
@@ -221,20 +221,21 @@ void scan_trace_quit(struct scan_trace *t);
 void scan_trace_over(struct scan_trace *t);
 /* Tells whether it is undecided whether a trace of the process will be kept. */
 bool scanner_is_undecided(struct scanner *sc, pid_t pid);
-/* Queues a scan of a process whose last thread `tid` waits for it. `regs`: the registers that its
- * threads left (count 0: some are missing), valid until scan_trace_over(t). False: there will be no
- * scan. */
+/* Queues a scan of a process whose last thread `tid` waits for it. `regs`: the registers that
+ * its threads had when they ended (count 0: some are missing), valid until scan_trace_over(t).
+ * Returns false if there will be no scan. */
 bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid,
 		  const struct scan_thread *regs, size_t count);
 
 /* ---- scan_frozen.c ---- */
 
 /* Finds, before anything is stopped, the mappings that a copy would lack, and sets copy.served.
- * False: they are not known, and copy.why says why. */
+ * Returns false, with the reason in copy.why, if they cannot be determined. */
 bool frozen_look(struct work *w, pid_t tid);
-/* Checks, before anything is stopped, whether a copy can be made. False: copy.why says why not. */
+/* Checks, before anything is stopped, whether a copy can be made. Returns false with the reason
+ * in copy.why. */
 bool frozen_prepare(struct work *w);
-/* Makes the copy while all threads are stopped. False: copy.why says why not. */
+/* Makes the copy while all threads are stopped. Returns false with the reason in copy.why. */
 bool frozen_make(struct work *w);
 /* Opens the copy's memory. 0, or -1 with errno set. */
 int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns);

@@ -73,8 +73,8 @@ static bool notice(struct session *s)
 					   __ATOMIC_RELAXED);
 }
 
-/* Marks a session as busy. Either this thread sees that the session is over, or the draining thread
- * sees that it is busy. False: the session is over. */
+/* Marks a session as busy; returns false if the session is over. Either this thread sees that
+ * the session is over, or the draining thread sees that it is busy. */
 static bool keep(struct session *s)
 {
 	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);

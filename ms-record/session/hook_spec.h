@@ -20,7 +20,7 @@ struct hook_spec {
 	const char *text;        /* argument of --hook; borrowed */
 	char *module;            /* name of the module; NULL = any module */
 	char *name, *heap;       /* heap: name of the heap; "malloc" = malloc's heap */
-	struct mg_custom custom; /* the number of its heap is set by hooks_add */
+	struct mg_custom custom; /* hooks_add sets the heap number */
 };
 
 /* Parses `text`. 0, or -1 with `err` set if the syntax is wrong. */

@@ -232,7 +232,7 @@ static void find_old(struct pool *p)
 	}
 }
 
-/* Tells whether the offsets match those of lay_out, for sizes within our limits. */
+/* Tells whether the offsets match those of lay_out, for sizes within ms-record's limits. */
 static bool is_layout(const struct extents *e, uint32_t directory)
 {
 	struct extents own = *e;

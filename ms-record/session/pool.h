@@ -27,7 +27,7 @@ struct writer;
 #define POOL_EXITED_PARENTS 32u
 #define POOL_FIRST_RINGS 2u              /* rings that a child finds ready; see pool_first_rings */
 #define POOL_FEW_RINGS 4u                /* number of rings that begin with a larger lap */
-#define POOL_FEW_LAP (65536u - MG_SLACK) /* bytes of that larger lap */
+#define POOL_FEW_LAP (65536u - MG_SLACK) /* bytes of the larger first lap */
 #define POOL_ATTACHED_LAP (512u << 10)   /* bytes of a child's ring if threads never wait */
 
 /* Describes where the parts of a session are, in bytes from its start. */
@@ -51,8 +51,8 @@ struct pool_shape {
 struct slot {
 	bool prepared, dead;     /* dead: not reused, as its process may still run */
 	bool old;                /* the slot was taken before this recording (standby) */
-	uint32_t serial;         /* serial number of its session */
-	struct session *session; /* NULL until a child was found in it */
+	uint32_t serial;         /* serial number of the slot's session */
+	struct session *session; /* NULL until a child was found in the slot */
 };
 
 struct pool {
@@ -64,12 +64,13 @@ struct pool {
 	struct mg_session *head;  /* header of the image's session */
 	struct mg_session config; /* copy of the header as it was filled in */
 	struct mg_fork_slot *dir; /* directory of slots, in shared memory */
-	bool attached; /* guest injected: threads never wait, we keep its table of modules */
-	bool standby;  /* its processes may be recorded again */
+	/* guest injected: threads never wait, ms-record maintains the module table */
+	bool attached;
+	bool standby; /* processes of this pool may be recorded again */
 	/* Lists of functions, owned by the control thread until the image's session is drained,
 	 * then by the draining thread. */
 	struct frame_lists lists;
-	struct session *head_session; /* NULL once that session has ended */
+	struct session *head_session; /* the image's session; NULL once it has ended */
 	/* The next members are used for sessions in slots. */
 	const struct session_options *opt;
 	struct writer *writer;
@@ -86,8 +87,8 @@ struct pool {
 };
 
 /* Makes the shared memory for `pid`, with slots if `forks` is set. The image's part is allocated
- * and zero, the file's size sealed. `memfd`: an empty memory file of a process that we attach to,
- * kept unless the call fails; or -1. NULL with `err` set. */
+ * and zero, the file's size sealed. `memfd`: an empty memory file of a process that ms-record
+ * attaches to, kept unless the call fails; or -1. NULL with `err` set. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
 /* Maps memory that pool_new laid out earlier, for a trusted process; the layout is checked
  * nevertheless. NULL with `err` set. */

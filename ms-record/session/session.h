@@ -97,7 +97,7 @@ struct reader {
 	uint64_t window_bytes;
 	bool prepared, taken;
 	bool later;            /* reading was postponed in the last round */
-	uint32_t allowed;      /* our copy of the ring's size_allowed */
+	uint32_t allowed;      /* ms-record's copy of the ring's size_allowed */
 	uint32_t stalls;       /* number of stalls when last read */
 	uint64_t tail, offset; /* tail: bytes read so far; offset: read position in the window */
 	uint64_t last;         /* the last stamp read */
@@ -175,7 +175,7 @@ struct threads {
 	MS_ARRAY(struct alive) alive;
 	size_t name_next;  /* index in `alive` of the next name to check */
 	uint64_t names_ns; /* time of the next check */
-	/* For a process in another pid namespace: thread ids there and in ours. */
+	/* For a process in another pid namespace: thread ids there and in ms-record's namespace. */
 	MS_ARRAY(struct tid_pair) tids;
 	/* tids_ns: time of the last read; tids_again_ns: earliest time of the next one */
 	uint64_t tids_ns, tids_again_ns;
@@ -193,13 +193,14 @@ struct session_pids {
 /* Describes the fork that a session began with (forks.h). */
 struct fork_origin {
 	uint32_t claimed_pid; /* pid in its own namespace, as reported; 0 = unknown */
-	uint64_t found_ns;    /* time when we found the child, CLOCK_MONOTONIC */
+	uint64_t found_ns;    /* time when the child was found, CLOCK_MONOTONIC */
 	uint64_t stamp;       /* stamp of the fork; 0 = unknown */
 	uint64_t behind;      /* the fork is processed once the parent is merged up to this stamp */
 	uint64_t event, number, inherited_blocks, inherited_bytes;
 };
 
-/* Holds the rings of a session in shared memory; the sizes are our own, never read from there. */
+/* Holds the rings of a session in shared memory. The sizes are ms-record's own and never read
+ * from there. */
 struct rings {
 	uint8_t *memory;
 	struct mg_ring *shared;
@@ -247,8 +248,8 @@ struct image_end {
 	uint64_t ns;
 	uint64_t replaced_ns; /* start of the next image of the process; 0 = none */
 	uint64_t images_kept, images_trivial, images_missed; /* set for the launched image only */
-	const struct session_pids *left;                     /* by a command; or NULL */
-	bool goes_on;                                        /* the image's process keeps running */
+	const struct session_pids *left; /* processes that the command left running; or NULL */
+	bool goes_on;                    /* the image's process keeps running */
 };
 
 struct session {
@@ -275,7 +276,7 @@ struct session {
 	int kept_for_sure; /* atomic: the trace is not trivial */
 	int grown;         /* atomic: the events merged so far are not trivial */
 
-	/* shared memory */
+	/* The next members refer to the shared memory. */
 	struct pool *pool;
 	uint32_t slot; /* slot in `pool` + 1; 0 = the image's own session */
 	struct mg_session *mem;
@@ -385,6 +386,6 @@ bool session_thread_alive(struct session *s, uint32_t index);
  * run but got no CPU time (in ticks of 10 ms) since the last call, which left `*cpu`. Updates
  * `*cpu`. */
 bool session_thread_waits(const struct session *s, uint32_t index, uint64_t *cpu);
-/* Returns the number in our pid namespace of a thread with number `tid` in its own; 0 = not found
- * (yet), or ended. */
+/* Returns the thread id, in ms-record's pid namespace, of a thread with id `tid` in its own; 0 =
+ * not found (yet), or ended. */
 uint32_t session_outer_tid(struct session *s, uint32_t tid);

@@ -76,7 +76,7 @@ static bool recorder_lives(const struct mg_session *s)
 	return !mg.sequence && s->end_wait_ms > SEEN_MS && !mg_heartbeat_timeout(s, 1);
 }
 
-/* Waits until ms-record has read the memory of this process (E2). */
+/* Waits until ms-record has read the memory of this process, or a time limit has passed (E2). */
 static void wait(struct mg_session *s)
 {
 	uint64_t start = mg_ticks(), ms = s->tsc_hz / 1000;
