@@ -415,7 +415,8 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
 }
 
-/* Returns the unwinding rule at `ip`; if it has CFI, fills *s with the complete table row. */
+/* Returns the unwinding rule at `ip`; if CFI describes `ip`, fills *s with the complete table
+ * row. */
 static uint64_t find_row(const struct mg_unwind_info *info, uint64_t ip, struct state *s)
 {
 	bool exact = ip & MG_EXACT_IP;

@@ -24,8 +24,8 @@
 
 #define CLAIM_PASSES 32u
 #define NAP_NS 2000000
-/* seconds without a heartbeat after which ms-record is taken to be gone, and no slot is waited
- * for */
+/* seconds without a heartbeat after which ms-record counts as gone, and no thread waits for a
+ * slot */
 #define GONE_S 2u
 #define OLD_WRITER UINT64_MAX /* `busy` of a writer of an earlier generation */
 #ifndef MG_IMAGE
@@ -288,7 +288,7 @@ void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child)
 	}
 	if (!mg.slot_count || __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return;
-	if (stamp) /* another thread's fork may have changed it */
+	if (stamp) /* another thread's fork may have changed the stamp */
 		mg.fork_stamp = stamp;
 	inside(frame);
 }

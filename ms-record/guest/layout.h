@@ -77,7 +77,7 @@
 
 #include MG_CPU_LAYOUT_H
 
-/* Identifies the layout and its version: guest and ms-record must be of one build. */
+/* Identifies the layout and its version: guest and ms-record must be from the same build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
 #define MG_LAYOUT_VERSION 12u
 /* maximum entries of mg_session.own: chunks of writers, buffers for deep stacks, a few others */
@@ -305,7 +305,7 @@ struct mg_session {
 	uint64_t slot_first;
 	uint32_t slot_max;
 	uint32_t serial;       /* number of this session, unique within a run; never 0 */
-	uint32_t slots_wanted; /* guest: 1 = it found no free slot */
+	uint32_t slots_wanted; /* guest: 1 = no free slot was found */
 	uint32_t slots_futex; /* ms-record increments it and wakes waiters when slots become free */
 
 	/* Members for the end of the process: see end.c. */
@@ -313,7 +313,7 @@ struct mg_session {
 	uint32_t end_status;  /* guest: exit status + 1; 0 = the process has not called exit yet */
 	uint32_t end_unheard; /* guest: 1 = no heartbeat of ms-record when the process ended */
 	uint32_t end_tid;     /* tid of the held thread */
-	/* address of the held thread's registers, with its stack above them */
+	/* address of the held thread's saved registers, which lie right below its stack */
 	uint64_t end_sp;
 	uint64_t end_tp; /* the held thread's thread pointer */
 	struct mg_end_frame end_frames[MG_END_FRAMES];
@@ -332,7 +332,7 @@ struct mg_session {
 	uint32_t modules_closing;
 	/* ms-record: epoch up to which the table of modules is correct */
 	uint32_t modules_epoch;
-	uint32_t modules_first; /* ms-record: number of modules present when it attached */
+	uint32_t modules_first; /* ms-record: number of modules present at the attachment */
 
 	/* Members for a launched program: a thread that is about to close modules first lets
 	 * ms-record read their symbols. */
@@ -357,7 +357,7 @@ struct mg_session {
 	/* Members for modules opened later: see late.c. late_page and debug_state are used in
 	 * the image's session only. */
 	uint32_t late_state; /* enum mg_late_state; futex word */
-	/* ms-record: 1 = it looks for functions to hook in modules opened later */
+	/* ms-record: 1 = modules opened later are searched for functions to hook */
 	uint32_t late_wanted;
 	/* ms-record: requested address of a page for hooks; guest: 0 = no page can be mapped
 	 * there */
@@ -400,7 +400,7 @@ enum mg_late_state {
 	MG_LATE_TAKEN = 2,  /* ms-record is looking for functions to hook */
 	MG_LATE_PAGE = 3,   /* ms-record wants a page at late_page */
 	MG_LATE_MAPPED = 4, /* guest: the page is mapped, or cannot be */
-	MG_LATE_GONE = 5,   /* guest: it has stopped waiting; nothing may be patched any more */
+	MG_LATE_GONE = 5,   /* guest: the wait was given up; nothing may be patched any more */
 };
 
 /* Names the states of the thread that ends the process. The guest changes NONE to TAKEN and
@@ -425,9 +425,9 @@ static inline uint32_t mg_end_status(int status)
 
 /* Names the states of a slot, the part of the pool in which a forked child writes. */
 enum mg_slot_state {
-	MG_SLOT_UNREADY = 0, /* its memory is not ready yet */
+	MG_SLOT_UNREADY = 0, /* the slot's memory is not ready yet */
 	MG_SLOT_FREE = 1,    /* prepared by ms-record; a child may take it by compare-and-swap */
-	MG_SLOT_TAKEN = 2,   /* in use; only ms-record frees it, when its process has ended */
+	MG_SLOT_TAKEN = 2, /* in use; only ms-record frees the slot, after the process has ended */
 };
 struct mg_fork_slot {
 	_Alignas(64) uint32_t state; /* enum mg_slot_state */
@@ -483,9 +483,9 @@ struct mg_frames_entry {
 #define MG_MODULE_VDSO 4u
 
 enum mg_ring_state {
-	MG_RING_UNREADY = 0, /* its memory is not ready yet */
+	MG_RING_UNREADY = 0, /* the ring's memory is not ready yet */
 	MG_RING_FREE = 1,    /* prepared by ms-record; a thread may take it (R9) */
-	/* has a writer; only ms-record frees it, once it is drained and the thread is gone from
+	/* has a writer; only ms-record frees the ring, once drained and the thread is gone from
 	 * /proc */
 	MG_RING_TAKEN = 2,
 };
@@ -593,7 +593,8 @@ enum mg_kind {
 	 * character << 40; bytes of the part; bytes of the part in earlier pieces; then the
 	 * piece in `count` words */
 	MG_CODE = 23,
-	/* stamp, enum mg_pool_step, heap, pool, bytes of its name, then the name in whole words */
+	/* stamp, enum mg_pool_step, heap, pool, bytes of the pool's name, the name in whole
+	 * words */
 	MG_POOL = 22,
 };
 #define MG_WHOLES 64u
@@ -606,9 +607,9 @@ enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
 /* maximum bytes of a name or file name; longer ones are truncated */
 #define MG_CODE_TEXT_MOST 2048u
 #define MG_CODE_LINES_MOST (1u << 20)
-/* Value in place of a return address: an interpreter's frame, which the C frame behind it runs.
- * Bits: code object's slot << 24 | instruction + 1, 0 = before the first. MG_NOT_READ: one or
- * more frames that could not be read. */
+/* Value in place of a return address, for an interpreter's frame that the following C frame
+ * runs. Bits: code object's slot << 24 | instruction + 1, 0 = before the first. MG_NOT_READ: one
+ * or more frames that could not be read. */
 #define MG_INTERPRETED (UINT64_C(1) << 47)
 #define MG_INSTRUCTION_BITS 24u
 #define MG_NOT_READ (MG_INTERPRETED | (uint64_t)MG_CODE_SLOTS << MG_INSTRUCTION_BITS)
@@ -772,7 +773,7 @@ struct mg_manifest {
 	uint64_t owner_start;
 	uint64_t session, session_bytes;
 	uint64_t private,
-		private_bytes; /* MG_PLACES places, then the guest's own data behind them; zeroed */
+		private_bytes; /* MG_PLACES places, followed by the guest's own data; zeroed */
 	uint64_t main_tp, main_low, main_high, main_entry;
 	uint64_t stack_field; /* see mg_core: 0, MG_STACK_MUSL or MG_NO_FIELD */
 	/* socket to which the guest reports programs that the process execs; "" = none */

@@ -273,7 +273,7 @@ bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p)
 		return true;
 	if (tries++ >= TRIES)
 		return false;
-	for (uint32_t i = 0; i < RANGES; i++) /* discard mappings looked up earlier */
+	for (uint32_t i = 0; i < RANGES; i++) /* discards the mappings looked up earlier */
 		p->ranges[i] = (struct mg_range){0};
 	uint64_t found = !mg_py.thread ? find_cframes(t, p)
 			 : mg_py.owner ? find_own(t, p)

@@ -32,8 +32,8 @@ struct mg_record {
 	uint64_t before;
 };
 
-/* Returns the stamp of the event in progress. It is taken as early as possible: reading the
- * clock takes long, and the CPU does other work meanwhile. */
+/* Returns the stamp of the event in progress. The stamp is taken as early as possible, because
+ * reading the clock takes long and the CPU can do other work meanwhile. */
 MG_INLINE uint64_t mg_now(struct mg_writer *t)
 {
 	if (!t->holding)
@@ -89,7 +89,7 @@ MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame
 	return (struct mg_stack){.flags = flags};
 }
 
-/* Writes the record with the stack taken for it and its stamp. */
+/* Writes a record with its stamp and with the stack that was taken for it. */
 MG_INLINE void mg_put(struct mg_writer *t, const struct mg_record r, struct mg_stack s,
 		      uint64_t stamp)
 {

@@ -65,8 +65,8 @@ static uint64_t minus_log2(uint64_t u)
 	const uint64_t one = UINT64_C(1) << 62, two = one * 2; /* scale of num and r */
 	uint64_t zeros = u ? (uint64_t)__builtin_clzll(u) : 63;
 	uint64_t m = (u ? u : 1) << zeros >> 1;
-	bool upper = m > UINT64_C(0x5a827999fcef3242);                             /* sqrt 2 */
-	uint64_t num = upper ? two - m : m - one, den = upper ? two + m : one + m; /* of 2^64 / 4 */
+	bool upper = m > UINT64_C(0x5a827999fcef3242); /* sqrt(2), at the scale of m */
+	uint64_t num = upper ? two - m : m - one, den = upper ? two + m : one + m; /* scale 2^62 */
 	/* 1 / den: a linear estimate and three Newton steps. */
 	uint64_t r =
 		upper ? UINT64_C(0x8a8ba75ddc29a800) - times(UINT64_C(0x4abef385641ab000), den, 64)

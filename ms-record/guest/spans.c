@@ -23,7 +23,8 @@ static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t befor
 	mg_put(t, r, s, stamp);
 }
 
-/* Writes an MG_MAP. While paused, writes only an MG_UNMAP of the range that it replaces. */
+/* Writes an MG_MAP. While paused, writes only an MG_UNMAP of the range that the new mapping
+ * replaces. */
 static void put_map(struct mg_writer *t, const uint64_t *frame, struct mg_span span, uint64_t flags,
 		    uint64_t from)
 {

@@ -89,7 +89,7 @@ int mg_tell_receive(int fd, struct mg_handshake_reply *w)
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}}; /* zeroed, because a short answer does not fill it */
+	} control = {.bytes = {0}}; /* zeroed, because a short answer does not fill the buffer */
 	struct iovec v = {.iov_base = w, .iov_len = sizeof(*w)};
 	struct msghdr m = {.msg_iov = &v,
 			   .msg_iovlen = 1,

@@ -50,6 +50,6 @@ const char *mg_file_name(int32_t folder, const char *path, char room[MG_NAME_BYT
 /* Returns the base name of a module's path. */
 const char *mg_base_name(const char *path);
 bool mg_starts(const char *s, const char *prefix);
-/* Appends `from` behind the first `at` characters of `to`, cut to fit into `size` bytes. Returns
- * the new length. */
+/* Appends `from` after the first `at` characters of `to`, truncated to fit into `size` bytes.
+ * Returns the new length. */
 size_t mg_append(char *to, size_t size, size_t at, const char *from);

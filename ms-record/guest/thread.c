@@ -122,7 +122,7 @@ static struct mg_writer *take(uint32_t i, uint64_t *word)
 					? (unsigned char *)s + s->wide_offset + i * s->wide_bytes
 					: mg_grow(mg.windows, i, s->window_bytes);
 	struct mg_writer *t = window ? writer_of(i) : NULL;
-	if (!t) { /* no memory, for this ring or any behind it */
+	if (!t) { /* no memory for this ring or any later one */
 		mg.writer_count = i;
 		__atomic_fetch_or(word, UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
 		return NULL;

@@ -90,7 +90,8 @@ static void put_word(struct mg_whole *m, uint64_t address, uint64_t value)
 		m->top = at;
 }
 
-/* Stores in `m` the words that the last walk read, from the second occurrence of its start on. */
+/* Stores in `m` the words that the last walk read, if a walk with the same start has occurred
+ * before. */
 static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)(frame + 2);

@@ -55,7 +55,7 @@ struct way {
 	struct value sp, bp;
 	/* values pushed below the first rsp: at rsp - 8, rsp - 16 ... */
 	struct value pushed[PUSHED];
-	int32_t calls[CALLS]; /* rsp at calls, relative to its first value */
+	int32_t calls[CALLS]; /* rsp at calls, relative to the first rsp */
 	uint32_t call_count;
 	int32_t written; /* end of the words overwritten by pushes, relative to the first rsp */
 	bool doubtful;   /* F4 */

@@ -40,7 +40,7 @@ enum mg_copy_reg {
 #define MG_DISPLACED_MAX 20u
 #define MG_SLOT_BYTES 128u
 
-/* Describes the head of a slot, in front of its displaced instructions. */
+/* Describes the head of a hook's slot, which precedes the displaced instructions. */
 struct mg_slot_head {
 	uint8_t code[16];
 	uint64_t enter;     /* address of the image's code that the slot jumps to */

@@ -84,7 +84,7 @@ static void follow_ring(struct walk *k)
 	for (; at != first && k->arenas.n < ARENAS_MOST;
 	     at = k->arenas.v[k->arenas.n - 1].words[ARENA_NEXT]) {
 		uint64_t w[ARENA_WORDS];
-		/* add_heaps checks that it is an arena. */
+		/* add_heaps checks that an arena is there. */
 		if (at & 7 || !walk_get(k, at, w, sizeof w) || !is_link(w[ARENA_TOP])) {
 			walk_missing(k, "the list of arenas is damaged, or changed meanwhile");
 			return;
@@ -95,9 +95,9 @@ static void follow_ring(struct walk *k)
 
 /* ---- struct malloc_par ---- */
 
-/* Tells whether `p` points to the limit of mappings in struct malloc_par. Before it is the number
- * of mappings; behind it, in this order: their highest number, a flag, their bytes, the highest of
- * those, the start of the main heap. */
+/* Tells whether `p` points to the limit of mappings in struct malloc_par. The number of mappings
+ * comes before it; after it come, in this order, the highest number of mappings so far, a flag,
+ * the bytes mapped, the highest number of such bytes so far, and the start of the main heap. */
 static bool is_par(const uint8_t *p, uint64_t heap, uint64_t heap_end, uint64_t *base)
 {
 	uint32_t n[4];

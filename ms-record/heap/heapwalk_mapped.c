@@ -59,7 +59,7 @@ static bool may_have(const struct walk *k, size_t i)
 	       !stack && !walk_in_heap(k, m->start + PAGE - 8);
 }
 
-/* Searches a map for blocks, from its start. `each`: checks every page, also behind other
+/* Searches a map for blocks, from its start. `each`: checks every page, also after other
  * mappings. */
 static void look(struct walk *k, const struct attach_map *m, bool each)
 {

@@ -89,7 +89,7 @@ struct walk {
 	struct words keys; /* marks that glibc writes into cached chunks */
 	/* The next two members are from struct malloc_par. */
 	uint64_t base,
-		/* base: start of the main heap; mapped_at: address of its mapping counts; 0 =
+		/* base: start of the main heap; mapped_at: address of the mapping counts; 0 =
 		 * unknown */
 		mapped_at;
 };

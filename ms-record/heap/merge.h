@@ -10,7 +10,7 @@ struct session;
 struct reader;
 struct item;
 
-/* Creates s->heap; merge_end frees it. `serial`: the session's in its pool. */
+/* Creates s->heap; merge_end frees it. `serial`: serial of the session in its pool. */
 void merge_begin(struct session *s, uint32_t serial);
 void merge_end(struct session *s);
 

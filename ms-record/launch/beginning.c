@@ -66,7 +66,7 @@ static void pass(pid_t pid, int how, int why)
 {
 	int event = why >> 8, sig = why & 0xff;
 	if (event == PTRACE_EVENT_STOP && sig != SIGTRAP)
-		trace(PTRACE_LISTEN, pid, 0); /* stopped by a signal: it stays stopped */
+		trace(PTRACE_LISTEN, pid, 0); /* stopped by a signal: the process stays stopped */
 	else
 		trace(how, pid, event || sig == AT_CALL ? 0 : (uint64_t)sig);
 }

@@ -85,8 +85,8 @@ bool launch_preloadable(char **path)
 	snprintf(of, sizeof of, "preload.%08x", to ? ms_crc32c(0, to, strlen(to)) : 0);
 	if (cache >= 0 && (mkdirat(cache, of, 0700) == 0 || errno == EEXIST))
 		fd = openat(cache, of, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && !geteuid() && (fchmod(cache, 0755) || fchmod(fd, 0755))) /* the umask may
-										   have denied it */
+	/* the umask may have denied these permissions */
+	if (fd >= 0 && !geteuid() && (fchmod(cache, 0755) || fchmod(fd, 0755)))
 		fd = (descriptor_close(fd), -1);
 	snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
 	char *name = strrchr(*path, '/') + 1, *link = NULL;

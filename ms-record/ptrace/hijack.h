@@ -76,10 +76,10 @@ int hijack_write(const struct hijack *h, uint64_t address, const void *from, siz
 
 /* Ranks what a thread notices of a stop, least first. */
 enum hijack_trace {
-	HIJACK_RUNS,      /* nothing: it does not wait in a system call */
+	HIJACK_RUNS,      /* nothing: the thread does not wait in a system call */
 	HIJACK_RESUMED,   /* nothing: the kernel resumes the wait */
-	HIJACK_REPEATED,  /* its system call is made again; a timeout starts anew */
-	HIJACK_CUT_SHORT, /* its system call may return early, or fail with EINTR */
+	HIJACK_REPEATED,  /* the thread's system call is made again; a timeout starts anew */
+	HIJACK_CUT_SHORT, /* the thread's system call may return early, or fail with EINTR */
 };
 
 struct hijack_thread {
@@ -165,7 +165,7 @@ struct hijack_call {
 	uint64_t copy_sp;     /* stack pointer of a copy of the process, which must not run */
 	uint64_t room;        /* HIJACK_ROOM bytes for arguments; 0 = no safety net was built */
 	bool away;            /* the thread is not at a stop from which it can be resumed */
-	int held;             /* unblockable signal that came meanwhile; 0 = none */
+	int held;             /* unblockable signal that arrived meanwhile; 0 = none */
 	uint64_t deadline_ns; /* deadline of the current call */
 	/* safety net: restores the thread if ms-record dies; NULL = none */
 	struct hijack_net *frame;

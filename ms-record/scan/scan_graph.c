@@ -293,7 +293,7 @@ static inline void mark(struct graph *g, uint32_t i)
 	g->todo[g->todo_count++] = i;
 }
 
-/* Describes a stretch of memory, of which the words before `at` were processed. */
+/* Describes a stretch of memory. The words before `at` have been processed. */
 struct stretch {
 	const uint8_t *at, *end;
 };

@@ -53,7 +53,7 @@ struct graph {
 	uint32_t *first_edge; /* each block's first index in `edges`; count + 1 entries */
 	uint32_t *edges;
 	size_t edge_count, edge_room, edge_max;
-	uint32_t from, last; /* block being searched; target of its latest edge */
+	uint32_t from, last; /* from: block being searched; last: target of its latest edge */
 	bool overflow;       /* more than edge_max edges were found */
 };
 

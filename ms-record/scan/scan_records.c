@@ -93,7 +93,7 @@ void scan_finish(struct session *s)
 	pthread_mutex_unlock(&s->queued.lock);
 }
 
-/* Indexes block numbers by their high bits; few numbers share the same ones. */
+/* Indexes block numbers by their high bits; few block numbers have the same high bits. */
 struct stack_index {
 	const struct number_stack *v; /* sorted by number */
 	uint32_t *from;               /* index in `v` of each part's first number */

@@ -79,7 +79,7 @@ char *info_name(int proc, const char *exe)
 	ms_proc_text_at(proc, "comm", comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = '\0';
 	bool cut = strlen(comm) == 15 && !strncmp(comm, base, 15);
-	/* if the dynamic linker was run as the command, comm is its name */
+	/* if the dynamic linker was run as the command, comm is the linker's name */
 	char link[PROCESS_EXE];
 	if (*comm && process_link(proc, "exe", link, sizeof link) && strcmp(link, exe) != 0)
 		cut |= (strlen(comm) == 15 && !strncmp(comm, basename(link), 15)) ||

@@ -144,5 +144,7 @@ void pause_finish(struct session *s)
 	uint64_t now = session_now(s);
 	if (pause_on(&s->pause))
 		s->stats.paused_ns += now - s->pause.since_ns;
-	add_loss(s, now); /* includes allocations counted too late for the record of their pause */
+	/* includes allocations counted too late for the record of the pause in which they were
+	 * made */
+	add_loss(s, now);
 }

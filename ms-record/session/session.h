@@ -272,7 +272,7 @@ struct session {
 	bool standby;      /* the process was on standby before this recording */
 	bool known;        /* the process was found, or has ended: see fork_children.c */
 	bool settled;      /* draining thread only: the session can be drained */
-	bool may_drop;     /* the trace is not written while it is trivial */
+	bool may_drop;     /* no trace is written while the session is trivial */
 	int kept_for_sure; /* atomic: the trace is not trivial */
 	int grown;         /* atomic: the events merged so far are not trivial */
 

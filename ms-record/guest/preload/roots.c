@@ -38,7 +38,8 @@ static uint32_t find(uint32_t first, uint64_t start)
 	return MG_ROOTS;
 }
 
-/* Marks a free entry busy, used before or not, and returns it; MG_ROOTS = none is free. */
+/* Marks a free entry busy, whether new or used before, and returns its index; MG_ROOTS = none is
+ * free. */
 static uint32_t take(void)
 {
 	for (uint32_t i = find(0, 0); i < MG_ROOTS; i = find(i + 1, 0))
