@@ -49,7 +49,8 @@ struct heaps {
 	MS_ARRAY(struct item_detail) details;
 	uint32_t free_detail;
 	MS_ARRAY(struct heap_name) names;
-	struct ms_lookup names_index; /* names by text, because each pool may have another */
+	/* index of names by text: each pool may have a name of its own */
+	struct ms_lookup names_index;
 	MS_ARRAY(struct heap_pool) pools;
 	uint32_t free_pool;
 	/* pools by address; a block's number is the index in `pools` */
