@@ -60,8 +60,8 @@ static void sum_spots(struct work *w)
 	}
 }
 
-/* Marks the figures of a row without spots on a side as unknown in the runs that do not know the
- * figure. */
+/* For rows without spots on a side, marks each figure as unknown in the runs that did not record
+ * it. */
 static void fill_absent(struct work *w)
 {
 	for (int side = OLD; side <= NEW; side++)
@@ -145,8 +145,8 @@ bool change_is_known(const struct change *c)
 
 /* ---- changes that exceed noise ---- */
 
-/* Returns the interval of a site if no sample was taken of what is counted: from 0 to 3.7 times the
- * mean sampling distance. */
+/* Returns the interval of a site's figure in a sampled run without any sample of it: from 0 to 3.7
+ * times the mean sampling distance. */
 static struct limits unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !diff_figure_is_bytes((enum diff_figure)f))
@@ -197,8 +197,9 @@ static void judge_figure(struct work *w, size_t i, int f)
 	x->significant &= !c->row->hidden;
 }
 
-/* Takes a change of the peak for noise if allocations did not change. Peaks depend on the timing of
- * threads, if there are too few runs to measure that, and on the samples taken. */
+/* Marks a change of the peak as not significant if the bytes allocated did not change
+ * significantly: the peak also depends on thread timing, which too few runs cannot show, and on
+ * which allocations were sampled. */
 static void leave_to_timing(const struct work *w, struct change *c)
 {
 	if ((w->threaded || w->sampled) && !c->figures[DIFF_ALLOCATED].significant)
@@ -208,8 +209,8 @@ static void leave_to_timing(const struct work *w, struct change *c)
 
 /* ---- peaks of different phases ---- */
 
-/* Minimum share of the smaller peak that other sites must hold at the other peak, if the same sites
- * hold most of it. */
+/* If the same sites hold most of both peaks: minimum share of the smaller peak that must be held by
+ * different sites. */
 #define OTHERS_SHARE 0.1
 
 /* Returns the excess of a site's bytes at the larger peak over the maximum it ever held in the
@@ -221,11 +222,11 @@ static int64_t beyond_most(const struct change *c, const int64_t v[2])
 	return over != DELTA_UNKNOWN && over < 0 ? 0 : over;
 }
 
-/* Tells whether the peaks are of different phases of the program's work, with other sites. True if
- * the same sites hold less than half of the smaller peak at both. If they hold more, as in a
- * program with constant data, other sites must hold some part, and the sites' excess over their own
- * maximum must explain the change of the peak. Otherwise it is one phase in which some sites hold
- * more, or longer, and others less. */
+/* Tells whether the peaks are in different phases of the program's work, in which different sites
+ * hold memory. True if less than half of the smaller peak is held by the same sites at both peaks.
+ * If more is (a program may have constant data), two conditions must hold: different sites hold
+ * more than OTHERS_SHARE, and the change of the peak is explained by what sites hold beyond their
+ * maximum in the other run. Else it is one phase in which some sites hold more, and others less. */
 static bool peaks_differ(const struct work *w)
 {
 	double both = 0, over = 0, all[2] = {0, 0};
@@ -248,8 +249,8 @@ static bool peaks_differ(const struct work *w)
 	       (others > OTHERS_SHARE * least && fabs(all[NEW] - all[OLD] - over) < others / 2);
 }
 
-/* Counts of a site's change at the peak only the excess over the maximum it ever held in the other
- * run. */
+/* If the peaks are in different phases, judges a site's peak by the excess over the maximum that
+ * the site ever held in the other run. */
 static void weigh_by_most(const struct work *w, struct change *c)
 {
 	struct figure_change *x = &c->figures[DIFF_PEAK];
@@ -264,9 +265,10 @@ static void weigh_by_most(const struct work *w, struct change *c)
 	c->over = more == NEW ? over : -over;
 }
 
-/* Minimum share of all allocations in the run for a change of churn to count. Allocations cost time
- * in proportion to their number. Hash seeds and addresses move single large blocks between sites;
- * with threads and too few runs to measure noise, the division of work varies too. */
+/* Minimum change of a site's number of allocations or allocated bytes, as a share of the whole
+ * run's, to be significant. Allocations cost time in proportion to their number. Hash seeds and
+ * addresses move single large blocks between sites; with threads and too few runs to measure noise,
+ * the division of work varies too. */
 #define CHURN_SHARE 0.01
 #define CHURN_SHARE_THREADS 0.10
 
@@ -314,8 +316,8 @@ static double share_of(const struct work *w, const struct change *c)
 	return most;
 }
 
-/* Returns the change that classifies a row: that share, else the larger change of live or peak
- * bytes, else one of allocations. */
+/* Returns a number whose sign classifies a row: that of c->share if not 0, else the larger change
+ * of live or peak bytes, else a change of allocations. */
 static int64_t main_delta(const struct change *c)
 {
 	int64_t live = delta_of(c, DIFF_LIVE), peak = delta_of(c, DIFF_PEAK);
@@ -401,7 +403,8 @@ static void judge_totals(struct work *w)
 		judge_total(w, t);
 	bool more = w->c->totals[total_of(DIFF_ALLOCATED)].significant;
 	for (int t = 0; t < TOTALS; t++) {
-		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* has the kernel's noise */
+		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* RSS varies with the kernel's
+								       behavior */
 		struct figure_change *c = &w->c->totals[t];
 		if ((totals[t].flow && w->threaded && is_small_churn(w, c, c)) ||
 		    (is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && w->few) ||
@@ -452,7 +455,8 @@ static bool is_growth(const struct figure_change *c)
 	return c->significant && c->delta > 0;
 }
 
-/* Tells whether the changes of all sites add up to 0: then growth of one site only moved there. */
+/* Tells whether the changes of all sites add up to 0: then a site grew only because allocations
+ * moved to it from other sites. */
 static bool is_level(const struct changes *c, enum diff_figure f)
 {
 	int64_t sum = 0;

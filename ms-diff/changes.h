@@ -23,9 +23,10 @@ struct change {
 	uint32_t site[2];        /* index of the site with most live bytes, or NONE */
 	double share;            /* most important change, as a share of the whole run's figure */
 	int64_t most[2];         /* maximum bytes that the sites of the runs shown ever held */
-	int64_t over;            /* for peaks of different phases: change from the maximum that the
-			     other run's sites ever held to this run's peak, 0 = not above it;
-			     else DELTA_UNKNOWN */
+	int64_t over;            /* if the peaks are in different phases: excess of this run's peak
+				    bytes over the maximum that the other run's sites ever held
+				    (negative for the old run's excess; 0 = no excess); else
+				    DELTA_UNKNOWN */
 	bool ever[2];            /* present in some run of that side */
 	const char *old_verdict; /* worst verdict at the ends of the old runs; "unknown" if
 				    blocks were live but not scanned, NULL if none were live */
@@ -34,7 +35,7 @@ struct change {
 /* Tells whether live bytes, peak bytes or allocations changed by more than noise. */
 bool change_counts(const struct change *c);
 
-/* Tells whether leaked or growing blocks of the new run existed in the old runs already. */
+/* Tells whether the old runs, too, had leaked or growing blocks at these sites. */
 bool change_is_known(const struct change *c);
 
 struct changes {

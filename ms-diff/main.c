@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 	if (rc == 0 && o.cli.asked)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))
-		/* refuses to write to a terminal before the slow part starts */
+		/* fails early if standard output is a terminal */
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
 		rc = compare(&o, &s, &err);

@@ -35,12 +35,12 @@ void match_row(struct matching *m, enum matched how, const char *evidence, const
 
 /* ---- the spots of one chain ---- */
 
-/* Describes a call: the spots of a side at the same lines, seen in several runs or with different
- * runtime functions inside. */
+/* Describes a call in the source: all spots of a side whose chains have the same lines. They differ
+ * in the runs that have them, or in the runtime functions inside. */
 struct call {
 	const uint64_t *lines;
 	size_t n;
-	uint32_t number; /* number in `lines` of struct spots */
+	uint32_t number; /* number of the lines in spots.lines */
 	size_t first, count;
 	double allocations, bytes;
 };
@@ -90,7 +90,7 @@ static void find_calls(struct group *g, int side)
 	}
 }
 
-/* Makes one row of several calls of both sides. */
+/* Adds one row for all of these old and new calls. */
 static void pair_calls(struct group *g, enum matched how, const struct call *o, size_t olds,
 		       const struct call *n, size_t news)
 {
@@ -123,8 +123,9 @@ static size_t same_inner(const struct group *g, const uint32_t *v, size_t n)
 	return k;
 }
 
-/* Pairs two calls. One line can allocate through several runtime functions, as a map of strings
- * does. If both sides have the same ones, each gets a row. */
+/* Pairs two calls. One line can allocate through several runtime functions: inserting into a map of
+ * strings allocates a node and a string. If both sides have the same runtime functions, there is a
+ * row for each function. */
 static void pair_call(struct group *g, enum matched how, const struct call *o, const struct call *n)
 {
 	uint32_t *a = g->spots[OLD] + o->first, *b = g->spots[NEW] + n->first;
@@ -240,8 +241,8 @@ static bool all_whole(const struct group *g)
 	return same == g->n[OLD] && same == g->n[NEW];
 }
 
-/* Tells whether both sides allocate equally, only from more or fewer calls. Compilers merge calls
- * with equal code after the call, and duplicate calls. */
+/* Tells whether the sums of both sides are equal, although the numbers of calls differ: compilers
+ * merge calls that are followed by equal code, and duplicate calls. */
 static bool equal_sums(const struct group *g)
 {
 	struct call sum[2] = {{0}, {0}};
@@ -276,7 +277,8 @@ static void match_group(struct group *g)
 	news = g->call_count[NEW];
 	same = many ? 0 : equal_lines(g);
 	if (!many && all_same_build(g))
-		pair_equal_lines(g); /* the remaining calls are other calls of the same function */
+		pair_equal_lines(g); /* with equal builds, calls at different lines are different
+					calls */
 	else if (same == olds && same == news)
 		pair_equal_lines(g);
 	else if (any_sampled(g) && same && 2 * same >= (olds < news ? olds : news))

@@ -45,10 +45,11 @@ struct matching {
 void match(struct matching *m);
 void match_free(struct matching *m);
 
-/* In match_left.c: assigns rows to the spots that equal names did not match. */
+/* In match_left.c: matches the spots that could not be matched by equal names, and assigns them to
+ * rows. */
 void match_left_over(struct matching *m);
-/* Joins two rows if one has as much more as the other has less, in related stacks. Call when all
- * spots have rows. May leave rows without spots. */
+/* Joins two rows with related stacks if the increase of one equals the decrease of the other. Call
+ * when all spots have rows. May leave rows without spots. */
 void match_balance(struct matching *m);
 
 /* ---- nameless.c: modules with function names on one side only, for instance because one build was
@@ -56,10 +57,11 @@ void match_balance(struct matching *m);
 
 /* Finds modules with function names on one side only, and marks their entries in m->names. */
 void nameless_find(struct matching *m);
-/* Pairs spots in modules with names on one side only: for equal builds by address, which is exact,
- * otherwise if the modules of the stack and the allocations are equal. */
+/* Pairs spots in modules with names on one side only. Equal builds are matched by address, which is
+ * exact; other builds if the stacks have the same modules and the figures are equal. */
 void nameless_match(struct matching *m);
-/* Tells whether an unmatched spot may be an old one, because names are missing. */
+/* Tells whether an unmatched spot may exist on the other side, unrecognized because names are
+ * missing there. */
 bool nameless_hides(const struct matching *m, const struct spot *p);
 /* Returns the modules without names on a side, such as "app, libx.so"; NULL = none. In m->arena. */
 const char *nameless_modules(struct matching *m, enum side side);

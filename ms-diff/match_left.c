@@ -21,11 +21,11 @@ enum {
 	MOST_FRAMES = 2,      /* maximum frames added or removed if figures are only similar */
 };
 
-/* Holds the unmatched spots of a side: each alone, and those of one chain also together. */
+/* Holds the unmatched spots of a side: one entry per spot, and one per chain with several spots. */
 struct left {
 	struct leftover {
 		uint32_t spot;     /* first spot */
-		const uint32_t *v; /* all its spots */
+		const uint32_t *v; /* all spots of the entry */
 		size_t n;
 		double allocations, bytes;
 		const struct link *chain;
@@ -126,7 +126,8 @@ static void look(struct search *q, each_pair *f, const struct leftover *o, const
 }
 
 /* Calls `f` for pairs worth comparing: all pairs, or only those with equal figures, if `only_equal`
- * or if there are too many. Of these, a large group is skipped because it proves nothing. */
+ * or if there are too many pairs. Groups of very many spots with equal figures are skipped:
+ * equality proves nothing there. */
 static void for_pairs(struct search *q, bool only_equal, each_pair *f)
 {
 	const struct left *o = &q->left[OLD], *n = &q->left[NEW];
@@ -394,8 +395,8 @@ static void match_renamed(struct search *q)
 
 /* ---- moved code ---- */
 
-/* Stores `b` in `partner`, by spot, as the only possible partner of `a`. NONE = none yet; its own
- * number = several. */
+/* Notes spot `b` as possible partner of spot `a` in `partner`, which is indexed by spot. NONE = no
+ * partner yet; partner[a] = a: several. */
 static void note_move(uint32_t *partner, uint32_t a, uint32_t b)
 {
 	partner[a] = partner[a] == NONE ? b : a;
@@ -464,11 +465,12 @@ void match_left_over(struct matching *m)
 
 struct balance {
 	bool *settled; /* by row: already balanced */
-	bool moved;    /* compare chains with one other function, else with added or removed
-			  frames */
+	bool moved;    /* compare chains that differ in one function; else those with frames added
+			  or removed */
 };
 
-/* Adds the row of these spots to the side with more allocations, if the sides differ. */
+/* Adds a row to the leftovers of the side with more allocations, if the sides differ. `spots` are
+ * those of the row. */
 static void add_excess(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
 {
 	struct left *l = arg;
@@ -497,8 +499,8 @@ static uint32_t row_of(const struct search *q, const struct leftover *x)
 	return q->m->s->all.v[x->spot].row;
 }
 
-/* Tells whether the decrease of `o` can be the increase of `n`. Pairs of rows with one side each
- * were compared before. */
+/* Tells whether the decrease of row `o` may have become the increase of row `n`. At least one of
+ * the rows must be matched: unmatched rows were compared with each other before. */
 static bool may_settle(const struct search *q, const struct leftover *o, const struct leftover *n)
 {
 	const struct balance *b = q->context;

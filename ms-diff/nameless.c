@@ -88,8 +88,9 @@ struct key {
 	bool exact;    /* all modules without names have the same build on both sides */
 };
 
-/* Makes a key of the frames that both sides have: a stripped build has no inlined frames, and does
- * not show which of the others belong to the runtime. */
+/* Makes a key from frames that exist with and without symbols. Inlined frames are omitted, since a
+ * stripped build has none. Frames of the runtime are kept, since a stripped build does not identify
+ * them. */
 static void make_key(const struct matching *m, const struct run *r, const struct run_site *site,
 		     bool by_address, struct key *k)
 {
@@ -171,8 +172,8 @@ static void match_addresses(struct matching *m)
 
 /* ---- different builds: by shape and figures ---- */
 
-/* Stores a key of the shape of each spot, from its first site, in `of`; NONE: no frame in a module
- * without names. */
+/* Stores for each spot, in `of`, a key made from the stack of the spot's first site and from the
+ * spot's figures. NONE = no frame is in a module without names. */
 static void find_shapes(struct matching *m, uint32_t *of)
 {
 	struct key k = {0};

@@ -21,10 +21,10 @@
 #include "libcommon/base/arena.h"
 
 enum {
-	FEW = 3,           /* minimum runs of a side without an extra allowance */
-	MANY = 8,          /* minimum runs of both sides for a rank test, or of a history for its
-			      noise */
-	STEPS = 2,         /* a new run must differ by more than this many usual steps */
+	FEW = 3,           /* with fewer runs per side, a larger change is required */
+	MANY = 8,          /* minimum number of runs per side for a rank test, and of old runs in a
+			      history to measure noise */
+	STEPS = 2,         /* a new run must differ by more than this multiple of usual_step() */
 	ALLOWED_COUNT = 16 /* blocks or calls: allowance for figures that are not in bytes */
 };
 #define ALLOWED_SHARE 0.01
@@ -104,7 +104,7 @@ bool noise_is_unknown(size_t olds, size_t news, bool history)
 	return history ? olds < MANY : olds < FEW || news < FEW;
 }
 
-/* Returns the distance that three quarters of all successive old runs do not exceed. */
+/* Returns the third quartile of the absolute differences between successive old runs. */
 static double usual_step(const struct series *s)
 {
 	size_t n = s->olds - 1, quartile = n - n / 4;

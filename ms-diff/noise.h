@@ -19,7 +19,8 @@ struct series {
 /* Tells whether there are too few runs to measure the noise of figures between runs. */
 bool noise_is_unknown(size_t olds, size_t news, bool history);
 
-/* Returns the range of values; DELTA_UNKNOWN if any value is, or there is none. */
+/* Returns the minimum and maximum of `n` values; DELTA_UNKNOWN if a value is unknown, or if `n` is
+ * 0. */
 struct limits series_range(const int64_t *v, size_t n);
 
 /* Tells whether the sides differ by the rule of ms-diff(1), SIGNIFICANCE. False if a figure is not

@@ -119,7 +119,8 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 	return 0;
 }
 
-/* Refuses new snapshots without keys, because their names were hidden. */
+/* Refuses new snapshots whose call stacks have no keys (--anonymize removes keys): a history is
+ * compared by keys. */
 static int check_keys(const struct spots *s, struct ms_err *err)
 {
 	for (size_t i = 0; i < s->runs[NEW].n; i++) {

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define ABOUT 100 /* divisor of the run: length of the window before and after a moment */
+/* Divisor of the run's duration: the window extends by this part before and after a moment. */
+#define ABOUT 100
 
 /* Queries a figure of a run with a single process; DELTA_UNKNOWN = no value, or several processes.
  */
@@ -22,8 +23,8 @@ static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int
 		       : DELTA_UNKNOWN;
 }
 
-/* Finds the site, present in both runs, with the largest excess at the peak of that side over the
- * other peak; NULL = none. */
+/* Finds the site in both runs whose bytes at the peak of side `peak` most exceed its bytes at the
+ * other side's peak; NULL = none. */
 static const struct change *most_typical(const struct changes *c, enum side peak)
 {
 	const struct change *found = NULL;

@@ -170,7 +170,8 @@ static void site_estimate(struct run *r, const struct estimate_row *e, const cha
 		put_sampled(r, s, f + DIFF_PEAK, x);
 }
 
-/* Stores the interval of a total; with a label, of live memory at that moment. */
+/* Stores the confidence interval of a total: if `label` is NULL, of the whole run; else of the live
+ * memory at that moment. */
 static void total_estimate(struct run *r, const struct estimate_row *e, const char *label,
 			   struct limits x)
 {
@@ -273,8 +274,8 @@ static void take_hidden(struct run *r)
 		r->hidden[f] = known(sums[f]);
 }
 
-/* Marks figures as unknown if there is no peak, or if they are of the whole run but only a moment
- * is compared. Other sites without a row for a moment held nothing. */
+/* Marks peak figures as unknown if the peak is unknown, and figures of the whole run if only
+ * moments are compared. All other figures of sites without a row for a moment remain 0. */
 static void settle(struct run *r, bool flows)
 {
 	bool peak = r->totals[TOTAL_own_peaks_bytes] != DELTA_UNKNOWN && flows;

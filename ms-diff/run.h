@@ -31,7 +31,7 @@ extern const struct total {
 	bool bytes;
 	bool flow; /* counts events of the run, so it grows with the work done */
 } totals[TOTALS];
-/* Returns the total that is the sum of a sites' figure. */
+/* Returns the index of the total that sums this figure over all sites. */
 int total_of(enum diff_figure f);
 struct run;
 int64_t run_total(const struct run *r, const char *name);
@@ -66,15 +66,15 @@ struct run {
 	sqlite3 *db;
 	bool borrowed;  /* db belongs to another run */
 	struct model m; /* processes, moments, modules, frames and stacks of the run */
-	/* Numbers of names, the same in all runs: programs by process, tokens by frame. The program
-	 * of the first process is called "". */
+	/* Numbers of interned names, equal in all runs: program names by process, function names by
+	 * frame. The program of the first process is called "". */
 	uint32_t *programs, *tokens;
 	struct build *builds;
 	bool threaded; /* several processes or threads allocated */
 	MS_ARRAY(struct run_site) sites;
 	int64_t totals[TOTALS];
-	int64_t sampled_peak_rss; /* peak RSS by samples if the total is the kernel's; else
-				     DELTA_UNKNOWN */
+	int64_t sampled_peak_rss; /* largest RSS sample if the total is the kernel's peak value;
+				     else DELTA_UNKNOWN */
 	struct limits sampled_totals[TOTALS];
 	int64_t hidden[DIFF_FIGURES], hidden_sites;
 	int64_t operations; /* number of --per operations; DELTA_UNKNOWN = not counted */

@@ -55,7 +55,7 @@ static void name_programs(struct spots *s, struct run *r)
 	}
 }
 
-/* Finds the builds that both sides have, by numbers of "name build-id". */
+/* Marks the builds that both sides have, identified by name and build-id. */
 static void share_builds(struct spots *s)
 {
 	struct intern builds = {0};

@@ -19,11 +19,12 @@ struct link {
 
 struct spot {
 	enum side side;
-	uint32_t key;    /* number in chains: struct links, the program first, then frames from
-			    innermost to outermost */
-	uint32_t whole;  /* number in wholes: every frame with its line */
-	uint32_t lines;  /* number in lines: uint64_t lines of the chain, outermost first */
-	uint32_t inner;  /* number in wholes: names of the runtime's frames inside the chain */
+	uint32_t key;    /* number of the chain in spots.chains: an array of struct link, the
+			    program first, then frames from innermost to outermost */
+	uint32_t whole;  /* number in spots.wholes: all frames with their lines */
+	uint32_t lines;  /* number in spots.lines: line of each link (uint64_t), outermost first */
+	uint32_t inner;  /* number in spots.wholes: names of the runtime's frames that the chain
+			    omits, inside it */
 	bool same_build; /* both sides have the same build of each module in the chain */
 	bool weak;       /* some frames of the chain have no names */
 	int64_t (*figures)[DIFF_FIGURES]; /* by run of the spot's side; 0 in runs without the
@@ -37,7 +38,7 @@ struct spot {
 
 struct spots {
 	struct ms_arena arena;
-	bool by_key; /* the old runs have keys instead of stacks; a key serves as the chain */
+	bool by_key; /* the old runs have keys instead of stacks; spots are matched by key */
 	struct intern names, chains, wholes, lines;
 	MS_ARRAY(struct spot) all;
 	MS_ARRAY(struct run *) runs[2], every; /* runs by side; all runs, the old ones first */

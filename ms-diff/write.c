@@ -338,13 +338,14 @@ static int write_sites(sqlite3 *db, const struct changes *c, const struct opened
 	return ms_insert_close(&rows) | ms_insert_close(&ranges) | gone_end(&g);
 }
 
-/* Writes the verdicts on sites of the new run that the old runs had too: not caused by the change.
- */
+/* Writes the verdicts on sites of the new run that the old runs had too, so that the change did not
+ * cause them. */
 static int write_known(sqlite3 *db, const struct changes *c, const struct matching *m,
 		       const struct run *new, struct ms_err *err)
 {
 	const struct change **of_row =
-		ms_xrealloc(NULL, m->rows.n + 1, sizeof *of_row); /* NULL = not in the runs shown */
+		ms_xrealloc(NULL, m->rows.n + 1, sizeof *of_row); /* by row; NULL = the row is not
+								     in the runs shown */
 	memset(of_row, 0, (m->rows.n + 1) * sizeof *of_row);
 	for (size_t i = 0; i < c->n; i++)
 		of_row[c->v[i].row - m->rows.v] = &c->v[i];

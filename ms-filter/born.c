@@ -33,8 +33,8 @@ static struct ms_recording *read_to(const char *path, const struct ms_span_end *
 	if (t && end->given)
 		ms_recording_stop_at(t, end->ns, end->tick, end->event);
 	while (rc > 0)
-		rc = ms_recording_step(t, err); /* a step, unlike a run, keeps the live blocks in
-						   the model */
+		rc = ms_recording_step(t, err); /* unlike ms_recording_run, ms_recording_step leaves
+						   the live blocks in the model */
 	if (rc == 0)
 		return t;
 	ms_recording_close(t);

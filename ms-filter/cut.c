@@ -66,7 +66,8 @@ struct cut {
 	bool begun, over;          /* the span has begun, has ended */
 	struct ms_event_decoder *decoder;
 
-	/* state: before the span all live blocks, later the kept ones, if some are not kept */
+	/* State while reading. `live` has all live blocks before the span, and afterwards only the
+	 * kept ones; it stays empty if every block is kept. */
 	struct cut_live live;
 	MS_ARRAY(uint64_t) last; /* number of each thread's latest allocation */
 	struct ms_ranges ranges;

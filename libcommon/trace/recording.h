@@ -25,8 +25,8 @@ struct ms_err;
 #define MS_FIELDS 64u
 #define MS_ROW_FIELDS 14u
 
-/* Holds one record by field number; of a repeated field the last value. `number` is a value, or a
- * length in bytes. */
+/* Holds one record, indexed by field number; for a repeated field, the last value. `number` is a
+ * value, or a length in bytes. */
 struct ms_fields {
 	uint64_t known; /* bit set of fields present */
 	uint64_t number[MS_FIELDS];
@@ -89,36 +89,36 @@ struct ms_recording {
 	MS_ARRAY(struct ms_functions) functions; /* functions of source files, by module id - 1 */
 	struct ms_rows threads;                  /* indexed by thread index */
 	struct ms_rows samples, marks, losses, before;
-	/* Moments at which resident memory was measured: their heads, by number. `resident` has the
-	 * records of each: sites, by stack, and files. */
+	/* Heads of the resident-memory measurements, by number. `resident` holds the records of
+	 * each measurement: first sites, by stack, then files. */
 	MS_ARRAY(struct ms_fields) moments;
 	struct ms_rows resident;
-	/* for each scan its head, then its sites, by stack; scans by number; labels are
-	 * NUL-terminated */
+	/* Verdicts of all scans, in order of scan number: for each scan one head record, then its
+	 * sites, in order of stack. Labels are NUL-terminated. */
 	MS_ARRAY(struct ms_verdict_record) verdicts;
 
-	MS_ARRAY(struct ms_frame) frames; /* by number; [0] and those lost in damage are zero */
-	MS_ARRAY(struct ms_node) nodes;   /* by number; frame 0 = lost in damage */
+	MS_ARRAY(struct ms_frame) frames; /* by frame number; 0 and those lost in damage are zero */
+	MS_ARRAY(struct ms_node) nodes;   /* by node number; a lost node has frame 0 */
 
 	bool has_symbols;
 	struct ms_strings strings; /* indexed by number - 1 */
 	uint32_t string_base;      /* number of strings of earlier symbols blocks */
 	MS_ARRAY(struct ms_place) places;
-	struct ms_chain *chains; /* by frame number: frames.n entries if has_symbols */
+	struct ms_chain *chains; /* indexed by frame number; frames.n entries if has_symbols */
 	size_t chain_count;
 	MS_ARRAY(struct ms_module_state) states;
 
 	uint64_t last_ns;          /* latest time in any block */
 	uint64_t bad_blocks;       /* blocks with a valid checksum but invalid content */
-	enum ms_trace_state state; /* valid at the end */
+	enum ms_trace_state state; /* state of the trace; valid after the last event */
 
 	struct ms_event_decoder *decoder; /* NULL before the first event */
 	struct ms_event *batch;           /* decoded events of one block */
 	size_t batch_at, batch_end;       /* range of the batch not applied yet */
 	bool in_block;
 	bool may_read_ahead;    /* a second thread may read ahead if that is worthwhile */
-	struct ms_ahead *ahead; /* that thread's state, which then uses `file` and `decoder`; NULL =
-				   none */
+	struct ms_ahead *ahead; /* state of the thread that reads ahead; while not NULL, only this
+				   thread uses `file` and `decoder` */
 	uint64_t offset;        /* bytes of the file processed, while reading ahead */
 
 	/* Fields for reading a part only: */
@@ -126,11 +126,12 @@ struct ms_recording {
 	bool parts;   /* opened by ms_recording_open_parts: all blocks but events and checkpoints
 			 are read already */
 	bool skipped; /* events before a checkpoint are not in the file, or were not read */
-	bool stopped; /* the stop is reached: later events are not applied */
+	bool stopped; /* the position set by ms_recording_stop_at is reached: later events are not
+			 applied */
 	uint64_t stop_tick, stop_event, stop_ns; /* set by ms_recording_stop_at */
 	uint32_t next_part;                      /* next part of the checkpoint being read; 0 =
 						    none */
-	struct ms_checkpoint_head part_head;     /* head of its part 0 */
+	struct ms_checkpoint_head part_head;     /* head of part 0 of that checkpoint */
 
 	void (*on_block)(void *arg); /* called after every block, to show progress; NULL = none */
 	void *on_block_arg;
@@ -153,17 +154,19 @@ void ms_recording_park(struct ms_recording *t);
 /* Opens a finished trace on disk and reads everything but events and checkpoints; marks and end are
  * then known. NULL without a text in `err`: the trace must be read from its start. */
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
-/* Opens a trace as ms_recording_open_parts does, but one that still grows or has no end: reads
- * everything but events that is present now. */
+/* Opens a trace as ms_recording_open_parts does, even if it still grows or has no end block: reads
+ * everything present now except events. */
 struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err);
-/* Moves such a recording to the last checkpoint without events later than `tick`, or to its first
- * event if there is none; ms_recording_run continues from there. False = failed: close the
- * recording, and read the trace from its start. */
+/* Moves a recording opened by ms_recording_open_parts or ms_recording_open_present to the last
+ * checkpoint without events later than `tick`, or to the first event if there is no such
+ * checkpoint; ms_recording_run continues from there. False = failed: close the recording, and read
+ * the trace from its start. */
 bool ms_recording_start_at(struct ms_recording *t, uint64_t tick, struct ms_err *err);
 /* Makes the recording end at `ns`: events at or after `tick`, or from number `event` on (MS_NEVER:
  * no limit), are excluded. ms_recording_run stops before them, and does not read them if it can. */
 void ms_recording_stop_at(struct ms_recording *t, uint64_t ns, uint64_t tick, uint64_t event);
-/* Returns the end of the figures in ns: the stop, else the length. */
+/* Returns the time in ns up to which events are applied: that of ms_recording_stop_at if set, else
+ * the length. */
 uint64_t ms_recording_reached(const struct ms_recording *t);
 
 /* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:
@@ -185,8 +188,8 @@ void ms_recording_finish(struct ms_recording *t);
 uint64_t ms_recording_offset(const struct ms_recording *t);
 /* Returns the length in ns: from the end block, else the latest time in the file. */
 uint64_t ms_recording_length(const struct ms_recording *t);
-/* Tells whether the process ended, by exit or by a signal, where the figures end. Valid after the
- * last event. */
+/* Tells whether the recording includes the end of the process, by exit or by a signal. Valid after
+ * the last event. */
 bool ms_recording_exited(const struct ms_recording *t);
 /* Returns the scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
@@ -195,8 +198,8 @@ const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 
-/* Reads info, end and marks of a file on disk quickly, without its events. Use the result for those
- * only; close it. */
+/* Reads only info, end and marks of a file on disk, quickly, without events. Close the recording
+ * after use. */
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
 
 /* Returns the function of a frame in a source file, NULL = not known. ms_source_line returns its

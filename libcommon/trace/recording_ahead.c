@@ -36,7 +36,7 @@
 
 struct parcel {
 	bool is_batch;
-	/* if is_batch: */
+	/* The following members are set if is_batch: */
 	struct ms_event *events;
 	size_t count;
 	uint64_t position; /* number of the first event in the file, 0 = not known */
@@ -44,7 +44,7 @@ struct parcel {
 	/* else: */
 	enum ms_trace_next next; /* result of ms_trace_next; anything but MS_NEXT_BLOCK makes it the
 				    last parcel */
-	struct ms_block block;   /* columns point into `bytes` */
+	struct ms_block block;   /* its columns point into `bytes` */
 	struct ms_column columns[MS_BLOCK_COLUMNS_MAX];
 	uint8_t *bytes;
 	size_t room;
@@ -53,7 +53,7 @@ struct parcel {
 struct ms_ahead {
 	pthread_t thread;
 	sem_t free, filled;
-	uint64_t put, taken; /* numbers of parcels */
+	uint64_t put, taken; /* numbers of parcels filled and taken so far */
 	int stop;            /* accessed atomically */
 	struct ms_recording *t;
 	uint64_t want; /* bit set of columns, as for ms_trace_next */
@@ -88,8 +88,8 @@ static const struct parcel *take(struct ms_ahead *a)
 
 /* ---- the thread that reads ---- */
 
-/* Passes on the rest of the events in the decoder's block; none if `rc` is an error. False =
- * stop. */
+/* Queues the remaining events of the decoder's block for the reader; none if `rc` is an error.
+ * False = stop. */
 static bool put_events(struct ms_ahead *a, enum ms_fmt rc)
 {
 	struct ms_event_decoder *d = a->t->decoder;
@@ -127,7 +127,7 @@ static void copy_columns(struct parcel *p)
 	p->block.columns = p->columns;
 }
 
-/* Passes on a block, or the last result. False = stop. */
+/* Queues a block, or the final result of ms_trace_next, for the reader. False = stop. */
 static bool put_block(struct ms_ahead *a, enum ms_trace_next next, const struct ms_block *b)
 {
 	struct parcel *p = next_free(a);

@@ -12,7 +12,8 @@
 
 static bool begin_checkpoint(struct ms_recording *t, const struct ms_checkpoint_head *h)
 {
-	bool anew = !ms_recording_damaged(t); /* if damaged, that explains a gap before it */
+	bool anew = !ms_recording_damaged(t); /* in a damaged trace, damage explains missing events
+						 before the checkpoint */
 	if (h->part != 0 || !ms_replay_restore(&t->replay, h, anew))
 		return false;
 	t->part_head = *h;

@@ -38,8 +38,8 @@ static bool number_of(const char *s, uint32_t *out)
 	return end != s && !*end && v < UINT32_MAX;
 }
 
-/* Tells whether a name stays in the folder, or is "../" and a name beside it, as the first trace
- * has. */
+/* Tells whether a name has no folders, except one leading "../": the first trace is beside the
+ * folder, the others are in it. */
 static bool safe_name(const char *s)
 {
 	if (strncmp(s, "../", 3) == 0)

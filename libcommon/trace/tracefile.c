@@ -168,8 +168,9 @@ static enum ms_trace_next report_damage(struct ms_trace *t, uint64_t to, struct 
 	return MS_NEXT_DAMAGED;
 }
 
-/* Tells whether an incomplete block at the end of the data is damage to skip. It is not while a
- * writer is at work, nor if the file is truncated there; it is if later blocks follow inside it. */
+/* Tells whether the incomplete block at the end of the data is damaged. False if a writer is still
+ * at work, or if the file merely ends there; true if the header of another block is found within
+ * the bytes of this one. */
 static bool tail_is_damage(struct ms_trace *t)
 {
 	struct ms_block_head h;
@@ -258,7 +259,7 @@ static int skip_block(struct ms_trace *t, size_t bytes)
 	return 0;
 }
 
-/* Records that the block has been passed. */
+/* Updates the reader's state after a block was read or skipped. */
 static void passed(struct ms_trace *t, const struct ms_block_head *h)
 {
 	t->next_number = h->number + 1;
@@ -277,8 +278,8 @@ static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
 	return true;
 }
 
-/* Tells whether the block can be skipped without reading it. If not, reading it finds the
- * damage. */
+/* Tells whether the block can be skipped without reading it. An unexpected number or size means
+ * damage, which is found by reading. */
 static bool passable(const struct ms_trace *t, const struct ms_block_head *h)
 {
 	return t->sparse && (h->number == t->next_number || t->after_damage) &&
@@ -373,7 +374,8 @@ static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_hea
 	return found;
 }
 
-/* Tells whether it is a file on disk that we opened, and stores its size. */
+/* Tells whether the trace is a regular file that we opened by its path, and stores the file's
+ * size. */
 static bool can_seek(struct ms_trace *t)
 {
 	struct stat st;

@@ -39,7 +39,7 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offset,
 			 struct ms_err *err);
 /* Refuses blocks that would make the file larger than `bytes`, before writing any of the block:
- * ms_trace_write returns -1 with `err` set, and ms_trace_writer_full tells it. 0 = no limit. */
+ * ms_trace_write returns -1 with `err` set, and ms_trace_writer_full returns true. 0 = no limit. */
 void ms_trace_writer_limit(struct ms_trace_writer *w, uint64_t bytes);
 /* Tells whether the last block was refused because of the limit. */
 bool ms_trace_writer_full(const struct ms_trace_writer *w);
@@ -64,7 +64,8 @@ enum ms_trace_next {
 enum ms_trace_state {
 	MS_TRACE_GROWING, /* no end block, and a writer holds a lock on the file */
 	MS_TRACE_ENDED,   /* there is an end block, followed by nothing or by appended blocks */
-	MS_TRACE_NO_END,  /* neither: the writer was killed, or the copy is incomplete */
+	MS_TRACE_NO_END,  /* no end block and no writer: the writer was killed, or the copy is
+			     incomplete */
 };
 
 struct ms_block {

@@ -22,7 +22,7 @@ struct ms_trace {
 	bool sparse;       /* unwanted blocks are skipped, not read */
 	uint64_t size;     /* size of the file if sparse */
 	uint64_t first;    /* file offset of the first block */
-	bool writer_alive; /* at the last end of the data, a writer held the lock */
+	bool writer_alive; /* a writer held the lock when the end of the data was last reached */
 	bool ended;        /* the last block was an end block */
 	bool closed;       /* an end block was read: later blocks were appended */
 	bool skipping;     /* searching for the next block header since damage_from */
