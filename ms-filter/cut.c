@@ -326,8 +326,8 @@ static void put_limit(struct ms_record_writer *w, const struct ms_fields *old, u
 		ms_record_number(w, field, old->number[field]);
 }
 
-/* Writes the info record, with fields that mark the trace as a cut and without options that no
- * longer hold. */
+/* Writes the info record: adds fields that mark the trace as a cut, and omits options that do not
+ * apply to a cut. */
 static int write_info(struct cut *c, const struct ms_block *b, struct ms_record record)
 {
 	const struct ms_fields *old = &c->facts->info;
@@ -445,8 +445,8 @@ static int take_block(struct cut *c, const struct ms_block *b)
 	case MS_BLOCK_BEFORE:
 	case MS_BLOCK_SYMBOLS:
 		return cut_copy(&c->out, b);
-	case MS_BLOCK_VERDICTS: /* per stack, so valid only if all blocks are kept; else see
-				   cut_verdicts.h */
+	case MS_BLOCK_VERDICTS: /* verdicts are per stack, so valid only if all blocks are kept;
+				   else cut_verdicts.c writes new ones */
 	case MS_BLOCK_RESIDENT: /* valid only if all blocks are kept */
 		return c->keep.some ? 0 : cut_copy(&c->out, b);
 	default: /* the end and the index are rewritten; other types are unknown */
@@ -454,7 +454,7 @@ static int take_block(struct cut *c, const struct ms_block *b)
 	}
 }
 
-/* Finishes the span after the last event. A scan at the end comes after that event. */
+/* Finishes the span after its last event, including a scan after that event. */
 static int end_span(struct cut *c)
 {
 	if (begin_span(c) != 0)
@@ -500,7 +500,7 @@ static bool is_database(const char *path)
 	return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
 }
 
-/* Returns the name of the option that requires the cut. */
+/* Returns the name of the option that makes a cut of the trace necessary. */
 static const char *asking(const struct options *o)
 {
 	return born_asked(o) ?: "trace-out";
@@ -563,7 +563,7 @@ static int write_file(struct cut *c)
 	return ms_file_end(&f, write_cut(c, f.fd), c->err);
 }
 
-/* Refuses points outside the span of an input that is itself a cut. */
+/* If the input is itself a cut, refuses points outside its span. */
 static int check_span(const struct cut *c)
 {
 	const struct ms_fields *i = &c->facts->info;

@@ -80,7 +80,8 @@ static int by_address(const void *a, const void *b)
 	return MS_ORDER(x->address, y->address);
 }
 
-/* Returns the id of the trace's own process, as its snapshot may contain other processes. */
+/* Returns the id of the process that the trace recorded: its snapshot may contain other processes
+ * too. */
 static int64_t process_of(sqlite3 *db, const struct ms_recording *t)
 {
 	sqlite3_stmt *q = ms_sql_prepare(db,

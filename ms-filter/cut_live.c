@@ -59,8 +59,8 @@ bool cut_live_take(struct cut_live *l, uint64_t number, struct cut_live_block *o
 		return false;
 	*out = l->v[i];
 	l->n--;
-	/* a search stops at a gap, so move later entries with a home at or before the gap into it
-	 */
+	/* a lookup stops at an empty slot, so each later entry whose hash slot is at or before the
+	 * gap moves into it */
 	for (size_t k = (i + 1) & mask; !empty(l, k); k = (k + 1) & mask) {
 		size_t want = home(l, l->v[k].b.number);
 		if (((k - want) & mask) < ((k - i) & mask))

@@ -52,8 +52,8 @@ static struct kept *count_kept(const struct cut_live *live, uint64_t stacks)
 	return v;
 }
 
-/* Keeps the stack that retains a stack's indirect blocks if it is the only one. With several it is
- * not known which one retains the kept blocks. */
+/* Keeps the root of a stack's indirect blocks (the stack whose blocks point to them) if there is
+ * only one root. With several roots it is not known which one retains the kept blocks. */
 static void split_roots(struct ms_verdict_site *s, const struct kept *k, bool indirect,
 			struct ms_verdict_root *room)
 {
@@ -82,7 +82,8 @@ static void split(struct ms_verdict_site *s, const struct kept *k, struct ms_ver
 	memset(s->bytes, 0, sizeof s->bytes);
 	s->blocks[only] = k->blocks;
 	s->bytes[only] = k->bytes;
-	bool direct = only == MS_VERDICT_IS_DIRECT; /* direct blocks retain at least themselves */
+	bool direct = only == MS_VERDICT_IS_DIRECT; /* direct blocks count as retained by
+						       themselves */
 	s->retained_blocks = direct ? k->blocks : 0;
 	s->retained_bytes = direct ? k->bytes : 0;
 	split_roots(s, k, only == MS_VERDICT_IS_INDIRECT, room);

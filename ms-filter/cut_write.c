@@ -45,7 +45,7 @@ void cut_writer_free(struct cut_writer *c)
 static const struct {
 	uint16_t block;
 	uint32_t field;
-	int kind; /* enum ms_name, or KEPT */
+	int kind; /* how the name is replaced; KEPT = not replaced */
 } names[] = {
 	{MS_BLOCK_INFO, MS_INFO_EXE, MS_NAME_MODULE},
 	{MS_BLOCK_INFO, MS_INFO_ARG, MS_NAME_ARGUMENT},
@@ -78,8 +78,8 @@ static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *
 	return LEFT_OUT;
 }
 
-/* Sets *text to the replacement for a field of a block of that type. False = the field is omitted,
- * as all unknown fields with bytes are. */
+/* Sets *text to the replacement for a field of a block of type `block`. False = the field is
+ * omitted, like every unknown field that contains bytes. */
 static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_field *f,
 		       const char **text, uint64_t *size)
 {
@@ -93,8 +93,8 @@ static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_fie
 	return kind != LEFT_OUT;
 }
 
-/* Returns the maximum size of `n` bytes of records after anonymizing: a path component or a name of
- * one letter can become "libc-p4000000000.trace". */
+/* Returns the maximum size that `n` bytes of records can have after anonymizing: a name of one
+ * letter may be replaced by one as long as "libc-p4000000000.trace". */
 static uint64_t names_room(uint64_t n)
 {
 	enum { LONGEST = 40 };

@@ -28,12 +28,13 @@ struct cut_writer {
 	struct ms_anonymizer *names; /* for --anonymize, else NULL */
 	const char *input;           /* name of the trace being read, for messages */
 	bool *files;                 /* current symbols block: whether each string is a file name */
-	size_t strings;              /* number of strings of that block read so far */
+	size_t strings;              /* number of strings of the current symbols block read so
+					far */
 	struct ms_err *err;
 };
 
-/* Starts a trace on `fd` with the properties of that header. 0, or -1 with c->err set; call
- * cut_writer_free in both cases. */
+/* Starts a trace on `fd` with a header like `head`. 0, or -1 with c->err set; call cut_writer_free
+ * in both cases. */
 int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *head,
 		    struct ms_err *err);
 void cut_writer_free(struct cut_writer *c);
@@ -46,11 +47,13 @@ int cut_copy(struct cut_writer *c, const struct ms_block *b);
  * the fields of `more`. */
 int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 	       struct ms_record record, uint64_t skip, const struct ms_record_writer *more);
-/* Writes a checkpoint before event c->event at `tick`: all blocks of `live`, numbered by `as`; the
- * latest allocation of each thread, UINT64_MAX = none; and mapped ranges. */
+/* Writes a checkpoint at time `tick` before event c->event. It has all blocks of `live` under their
+ * new numbers (`as`), the number of each thread's latest allocation (UINT64_MAX = none), and mapped
+ * ranges. */
 int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct cut_live *live,
 		   const uint64_t *last, size_t threads, const struct ms_ranges *ranges);
 /* Writes an event with the next number. */
 int cut_event(struct cut_writer *c, const struct ms_event *ev);
-/* Writes the current block of events: before changing c->number or c->event, and at the end. */
+/* Writes the current block of events. Call before changing c->number or c->event, and at the
+ * end. */
 int cut_flush(struct cut_writer *c);

@@ -27,8 +27,8 @@ static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* Sums up the hidden sites. A sum of no sites is 0, a sum with an unknown figure is null, and so is
- * a figure not recorded for the process. */
+/* Adds up the figures of hidden sites. The sum is 0 if no site is hidden, and null if a summand is
+ * unknown or the process did not record the figure. */
 static const char count_sites[] =
 	"INSERT INTO hidden(stage, filter, process, snapshot, sites, allocations, frees,"
 	" reallocations, failed_allocations, allocated_bytes, temporary, maps, mapped_bytes)"
@@ -69,7 +69,8 @@ static const char move[] =
 	" step_variance = max(step_variance, excluded.step_variance);"
 	"DELETE FROM estimate WHERE site IN (SELECT site FROM temp.gone)";
 
-/* Selects the estimates of the hidden sites with the figures estimated. */
+/* Selects the estimates for the sum of hidden sites (site -1), each with the figure that it
+ * estimates. */
 static const char figures[] =
 	"SELECT e.process, e.snapshot, e.figure, e.seen, e.variance, e.step, e.step_variance,"
 	" sum(CASE e.figure WHEN 'allocations' THEN h.allocations"
@@ -93,8 +94,8 @@ static void put_interval(struct ms_insert *u, sqlite3_stmt *q)
 		   ms_text("figure", (const char *)sqlite3_column_text(q, 2)));
 }
 
-/* Removes the estimates of the sites in temp.gone and adds the variances to the estimates of the
- * hidden sites (site -1). Call after the rows of `hidden` are written. */
+/* Merges the estimates of the sites in temp.gone into those of the hidden sites (site -1), whose
+ * variances are sums. Call after the rows of `hidden` are written. */
 static int hide_estimates(sqlite3 *db, struct ms_err *err)
 {
 	if (ms_sql_int(db, "SELECT count(*) FROM estimate", 0) == 0)

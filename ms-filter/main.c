@@ -86,9 +86,9 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 	return rc;
 }
 
-/* Opens a snapshot of the blocks that meet the conditions on blocks. Cuts these blocks out of the
- * trace into a temporary file of the same name, which the snapshot then shows. NULL with `err` set.
- */
+/* Opens a snapshot of only those blocks that meet the conditions on blocks (when allocated, when
+ * live): cuts them out of the trace into a temporary file of the same name, and makes the snapshot
+ * from this file. NULL with `err` set. */
 static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 			    struct ms_build_result *res, struct ms_err *err)
 {
@@ -105,7 +105,7 @@ static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 		return NULL;
 	}
 	const char *name = basename(cut.input);
-	/* a name that is not a file's is refused below */
+	/* names that cannot be files are refused below */
 	bool file = *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 	const char *path = ms_arena_printf(cut.arena, "%s/%s", folder, file ? name : "-");
 	cut.cut_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -123,7 +123,7 @@ static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 /* Reads, filters and writes a snapshot. Returns the exit status, or -1 with `err` set. */
 static int work(const struct options *all, struct ms_err *err)
 {
-	/* refuse to write to a terminal before the slow part starts */
+	/* fail early if standard output is a terminal */
 	if (!all->output && isatty(STDOUT_FILENO))
 		return ms_snapshot_write(NULL, NULL, err);
 	const char *point = NULL;

@@ -92,8 +92,8 @@ static void read_frame(struct reader *r)
 static const struct reader_table frames =
 	READER_TABLE("frame", "ORDER BY id", frame_columns, read_frame);
 
-/* Adds the bits of callers to those of each frame. An unknown frame, or one that represents missing
- * frames, may be user code. */
+/* Sets the bits of each stack: those of its own frame and of all callers. A frame that is unknown,
+ * or that represents missing frames, may be user code. */
 static void match_stacks(struct matches *m)
 {
 	const struct model *model = &m->model;
@@ -176,7 +176,7 @@ static void decide(struct matches *m, const struct options *o)
 	}
 }
 
-/* Marks the stacks that freed blocks of the visible sites. */
+/* Marks as needed the stacks at which blocks of the visible sites were freed. */
 static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(

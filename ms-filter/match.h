@@ -14,11 +14,11 @@
 struct ms_err;
 struct sqlite3;
 
-/* Describes a row of the model's stacks, including all its callers' frames. */
+/* Describes a node of the model's call tree: the bits of its frame and of all its callers. */
 struct match_stack {
 	uint64_t found; /* KEEP() and DROP() bits of conditions that some frame meets */
 	bool user;      /* some frame is user code, or may be */
-	bool needed;    /* some visible site needs the row: for its stack, or for a stack that
+	bool needed;    /* some visible site needs the node: as its call stack, or as the stack that
 			   frees its blocks */
 };
 
@@ -37,10 +37,11 @@ struct match_site {
 struct rule {
 	const char *file, *text;
 	unsigned line;
-	size_t sites, names, verdicts; /* numbers of sites that match, that lack a name to
-					  decide, that lack a verdict */
-	uint64_t most, met;            /* maximum blocks that the rule may hide, MS_SUPPRESS_ANY
-					  = all; blocks that match */
+	size_t sites, names, verdicts; /* numbers of sites: matching; undecided without names;
+					  undecided without a verdict */
+	uint64_t most, met;            /* maximum number of blocks that the rule may hide
+					  (MS_SUPPRESS_ANY = any number); number of blocks that
+					  match */
 	size_t over;                   /* number of matching sites not hidden, because the
 					  maximum is exceeded */
 };
@@ -64,7 +65,7 @@ struct matches {
 int matches_find(struct matches *m, struct sqlite3 *db, const struct options *o, const char *point,
 		 struct ms_err *err);
 void matches_free(struct matches *m);
-/* Reads only frames and stacks, and sets `found` of each. */
+/* Reads only frames and stacks, and sets the `found` bits of every frame and stack. */
 int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *o,
 		   struct ms_err *err);
 
@@ -79,7 +80,7 @@ const char *match_module(const struct matches *m, const struct frame *f);
 /* Returns the part of a program's path that is compared with a pattern: its base name, unless the
  * pattern has a slash. */
 const char *match_exe(const char *pattern, const char *exe);
-/* Tells whether `pattern`, with wildcards, matches the name, or is the number itself. */
+/* Tells whether `pattern`, which may have wildcards, matches `name`, or is `number` in decimal. */
 bool match_names(const char *pattern, const char *name, int64_t number);
 
 /* ---- conditions.c: conditions evaluated by database queries ---- */
@@ -96,11 +97,11 @@ int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *
  * conditions; needs names. 0, or -1 with `err` set. */
 int suppressions_apply(struct matches *m, struct sqlite3 *db, const struct options *o,
 		       struct ms_err *err);
-/* Sets DROP(SUPPRESSED) and the rule of sites whose live blocks at the end are all lost with
- * suppressed sites. 0, or -1 with `err` set. */
+/* Suppresses, with DROP(SUPPRESSED) and `rule`, sites whose live blocks at the end are all leaked
+ * indirectly, retained by blocks of suppressed sites. 0, or -1 with `err` set. */
 int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *err);
-/* Writes the rows of the table `suppression`. Call before the sites in temp.gone are deleted. 0, or
- * -1 with `err` set. */
+/* Writes the rows of the table `suppression` for stage `stage`. Call while the sites in temp.gone
+ * are still in `db`. 0, or -1 with `err` set. */
 int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage,
 		      struct ms_err *err);
 /* Prints for each suppression of the latest stage which sites were hidden. */

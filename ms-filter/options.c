@@ -19,7 +19,7 @@ const char *option_words(struct ms_arena *a, const char *before, const char *nam
 			       arg ? ms_shell_word(a, arg) : "");
 }
 
-/* Flag for the values of condition options: the condition is negated. The other bits are the
+/* Flag in the value of a condition option: the condition is negated. The other bits are an enum
  * subject. */
 enum { OPPOSITE = 0x100 };
 
@@ -47,7 +47,7 @@ static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
 	{                                                                                          \
 		name, 0, argument, add_condition, MS_WHOLE(subject), rank, help                    \
 	}
-/* Describes a condition of --not, with the argument of the option of that name. */
+/* Describes the condition --not=NAME, which takes the same argument as option --NAME. */
 #define NOT(name, argument, subject) CONDITION("not=" name, argument, OPPOSITE + (subject), 0, NULL)
 
 #define VERDICTS "unreachable|indirect|growing|unknown|reachable|none"

@@ -43,20 +43,20 @@ enum subject {
 	WHERE,      /* expression of --where */
 	SUPPRESSED, /* suppressed by a line of a file */
 	TEMPORARY,  /* all blocks of the site were temporary */
-	RUNTIME,    /* no frame is user code, or ONE_TIME */
+	RUNTIME,    /* no frame is user code, or the site is a one-time allocation of the runtime */
 	ONE_TIME,   /* a known one-time allocation of the runtime */
 	SUBJECTS,
 };
 
-/* Returns the bit of a subject's condition in a set of conditions given or met; DROP() that of its
- * negation. */
+/* Returns the bit of a condition on `subject` in a bit set of conditions; DROP(subject) is the bit
+ * of the negated condition. */
 #define KEEP(subject) (UINT64_C(1) << (subject))
 #define DROP(subject) (UINT64_C(1) << ((subject) + 32))
 
 struct condition {
 	enum subject subject;
 	const char *name;        /* name of the option, without dashes */
-	bool drop;               /* negated by --not */
+	bool drop;               /* the condition is negated (--not) */
 	uint64_t value, high;    /* MIN*, MAX*: value in bytes, blocks or ns; SIZE: range in
 				    bytes, inclusive */
 	bool has[2];             /* FIRST, LAST, BORN: which ends of the span are given */
@@ -77,7 +77,7 @@ struct options {
 	const char *input;     /* "-" = standard input */
 	const char *output;    /* NULL = standard output */
 	const char *trace_out; /* file for --trace-out; NULL = use cut_fd */
-	int cut_fd;            /* descriptor for the trace cut for conditions on blocks */
+	int cut_fd;            /* descriptor of the temporary trace made for conditions on blocks */
 	const char *from, *to; /* span of --trace-out as given, or NULL */
 	bool where_help;       /* only print the list of columns */
 	struct ms_cli cli;

@@ -14,7 +14,7 @@
 #include "libcommon/suppress/suppress.h"
 #include "libcommon/base/units.h"
 
-#define LINES_MAX 20 /* maximum remarks printed; the snapshot has all suppressions */
+#define LINES_MAX 20 /* maximum number of suppressions reported in text; the snapshot has all */
 #define FRAMES_MAX 4096
 
 /* ---- suppressed sites ---- */
@@ -37,8 +37,8 @@ static void count(struct matches *m, struct match_site *s, enum ms_suppressed me
 	s->found |= DROP(SUPPRESSED);
 }
 
-/* Counts the matching blocks of sites that no earlier rule hides. True = more than the rule may
- * hide, so it hides none. */
+/* Counts the blocks that match the rule, in sites that no earlier rule hides. True = more than the
+ * rule's maximum, so the rule hides nothing. */
 static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule *r)
 {
 	size_t sites = 0;
@@ -53,7 +53,7 @@ static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule 
 	return r->over;
 }
 
-/* Applies a rule on single frames to all sites. In the model, callers precede callees. */
+/* Applies a rule that tests each frame alone to all sites. Callers precede callees in the model. */
 static void apply_by_frame(struct matches *m, const struct ms_suppression *rule, uint32_t number)
 {
 	const struct model *model = &m->model;
@@ -143,8 +143,8 @@ int suppressions_apply(struct matches *m, sqlite3 *db, const struct options *o, 
 
 /* ---- sites retained by suppressed sites ---- */
 
-/* Selects, by site, the sites that retain the indirect blocks, and the number of live blocks at the
- * end. */
+/* Selects for each site with indirectly leaked blocks: the sites that retain those blocks, and the
+ * site's number of live blocks at the end. */
 static const char lost_with[] =
 	"SELECT l.site, l.root, l.blocks, (SELECT e.live_blocks FROM site_stat e JOIN snapshot t"
 	" ON t.id = e.snapshot WHERE t.label = 'end' AND e.site = l.site)"

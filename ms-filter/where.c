@@ -35,7 +35,7 @@ struct node {
 	enum kind kind;
 	struct node *a, *b; /* operands of AND and OR; NOT has only a */
 	enum op op;
-	int left, right; /* columns; right = -1: the literal */
+	int left, right; /* operands: column indexes; right = -1: a literal */
 	struct value literal;
 	regex_t regex; /* for MATCH, NO_MATCH */
 	struct node *next_regex;
@@ -76,7 +76,7 @@ static struct node *complain(struct parser *p, const char *what)
 	return NULL;
 }
 
-/* Reads a quoted text; a doubled quote stands for one, as in 'it''s'. */
+/* Reads a text in quotes; two quotes inside it mean one quote, as in 'it''s'. */
 static enum token quoted_text(struct parser *p)
 {
 	char quote = *p->at++, *out = ms_arena_alloc(p->arena, strlen(p->at) + 1), *o = out;
@@ -261,8 +261,8 @@ static int check_types(struct parser *p, const struct node *n, const struct oper
 	return 0;
 }
 
-/* Refuses `null` in a comparison: it would be taken for a text, and comparing with an unknown value
- * never holds. */
+/* Refuses `null` in a comparison: it would be read as the text "null", and no comparison with an
+ * unknown value is true. */
 static struct node *no_null(struct parser *p, const char *column, const struct operand *o)
 {
 	ms_err_set(p->err,

@@ -34,7 +34,7 @@ struct where_row {
 	const void *stack;
 };
 
-/* Lists results in ascending order: "and" yields the least, "or" the greatest. */
+/* Lists truth values in ascending order: "and" is the minimum of its operands, "or" the maximum. */
 enum truth { UNTRUE, UNSURE, TRUE };
 
 /* Parses `text` into arena `a`. NULL with `err` set to one line with the position of the error. */
@@ -42,6 +42,6 @@ struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *e
 void where_free(struct where *w);
 /* Tells whether the condition needs the frames of the stack. */
 bool where_needs_stack(const struct where *w);
-/* Tells whether the row meets the condition. A null value makes a comparison unknown; "not" leaves
- * it unknown. */
+/* Tells whether the row meets the condition. A comparison with a null value is UNSURE, and so is
+ * its negation by "not". */
 enum truth where_holds(const struct where *w, const struct where_row *row);

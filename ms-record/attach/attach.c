@@ -45,13 +45,13 @@
 #define PRIVATE_BYTES (UINT64_C(224) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
-/* Time limits for examining again a process that is about to exec: until the first sign of a
- * change, after the last one, and in total. */
+/* How long to wait for a process that may be about to exec: for the first change, for another
+ * change after the last one, and in total. */
 #define CHANGE_NS UINT64_C(100000000)
 #define CHANGED_NS UINT64_C(1000000000)
 #define CHANGES_MOST_NS UINT64_C(5000000000)
 #define SESSION_RANGES 2u
-#define TRACED_MOST 1500 /* half a minute of AGAIN_NS pauses */
+#define TRACED_MOST 1500 /* tries while a debugger traces the process: half a minute */
 #define AGAIN_NS 20000000
 #define HELP_NS UINT64_C(120000000000)
 #define INSIDE_NS 2000000
@@ -112,8 +112,8 @@ static struct attach *attach_new(pid_t pid, bool launched, const struct hooks *h
 	return a;
 }
 
-/* Examines the process. `*may`: a later try may succeed, because the process may still load what is
- * missing. */
+/* Examines the process. *may is set if trying later may succeed, because a library may not be
+ * loaded yet. */
 static int look(struct attach *a, const char *root, bool *may, struct ms_err *err)
 {
 	*may = false;
@@ -135,7 +135,8 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 				     "another ms-record is attaching to it, or detaching from it");
 	if (attach_find_targets(a, err))
 		return -1;
-	/* Checks whether the jumps would reach pages in the gaps that the maps show. */
+	/* Uses expected addresses, in free gaps of the address space, to check whether the jumps
+	 * would reach the pages for slots. */
 	for (uint32_t i = 0; i < a->near_count; i++) {
 		struct near *p = &a->shared.near[i];
 		if (p->fresh)
@@ -183,7 +184,7 @@ bool attach_changed(const struct attach *a)
 	return changed;
 }
 
-/* Returns -1. If the process has ended meanwhile, replaces the error by that reason. */
+/* Returns -1. If the process has ended meanwhile, sets the error to that instead. */
 static int failed(const struct attach *a, struct ms_err *err)
 {
 	if (a->launched || a->h.proc < 0 || !hijack_over(a->h.proc))
@@ -255,8 +256,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Runs `f` in a thread of this process, because with ptrace_scope 1 only the parent may trace.
- * Threads that `f` leaves stopped resume when this thread ends. */
+/* Runs `f` in a new thread of this process, not in the helper process: with ptrace_scope 1, only a
+ * parent may trace. When the thread ends, the kernel resumes threads that `f` left stopped. */
 static int help_here(struct attach *a, int (*f)(void *, void *), int *result)
 {
 	struct work w = {a, f, ATTACH_FAILED};
@@ -282,8 +283,8 @@ static int call_helper(struct attach *a, int (*f)(void *, void *), int *result)
 	return hijack_helper(f, a, &a->shared, sizeof a->shared, result);
 }
 
-/* Returns the pause before the next try, in ns. It grows while threads are inside the image: each
- * leaves as soon as it gets a processor. */
+/* Returns the pause before the next try, in ns. It doubles while threads are found inside the guest
+ * image: each thread leaves the image once it gets to run. */
 static long pause_of(const struct attach *a, int result)
 {
 	if (result != ATTACH_INSIDE)
@@ -385,8 +386,8 @@ static int choose_private(struct attach *a, struct ms_err *err)
 			     space < PRIVATE_LEAST ? 'v' : 'd');
 }
 
-/* Checks that our files are mapped: other threads of the process kept running and may have closed
- * all descriptors and opened others. */
+/* Checks that the mapped files are ours: other threads of the process kept running, and may have
+ * closed our descriptors and opened other files under the same numbers. */
 static int check_mapped(const struct attach *a, struct ms_err *err)
 {
 	struct attach_maps maps;
@@ -414,7 +415,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		return ms_err_sys(err, "making a socket failed");
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].fresh)
-			a->shared.near[i].page = 0; /* so far only an expected address */
+			a->shared.near[i].page = 0; /* until now it was only the expected address */
 	if (help(a, attach_map, err))
 		return -1;
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};
@@ -510,7 +511,8 @@ static void fill_manifest(struct attach *a)
 	a->manifest = *m;
 }
 
-/* Writes the slots. No thread runs a new one yet; a reused one keeps its content. */
+/* Writes the slots. No thread can execute new slots yet; slots reused from an earlier attachment
+ * are written with the same content. */
 static int write_slots(const struct attach *a, struct ms_err *err)
 {
 	const struct mg_manifest *m = &a->manifest;
@@ -545,7 +547,8 @@ static bool has_lost_all(const struct attach *a)
 	return lost;
 }
 
-/* Unmaps what was mapped, after the attachment failed. Returns -1 with `err` set. */
+/* Unmaps everything that was mapped in the process, after the attachment failed. Returns -1 with
+ * `err` set. */
 static int undo(struct attach *a, struct ms_err *err)
 {
 	struct ms_err ignored = {0};
@@ -591,9 +594,9 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	s->mem->own[2][0] = a->image.base;
 	s->mem->own[2][1] = a->image.base + a->image.bytes;
 	s->mem->unfiltered = !hijack_filtered(s->process.folder);
-	s->mem->guest_ready = 1; /* even before its first event */
-	/* Sparsely sampled processes are polled rarely: a thread that waits for late hooks would
-	 * wait for long. */
+	s->mem->guest_ready = 1; /* ready even before the first event */
+	/* Without --hook, threads of a sampled process do not wait until the functions of a module
+	 * that they load are hooked: the process is polled rarely, so they would wait for long. */
 	s->mem->late_wanted = a->manifest.debug_state && (a->hooks->n || !s->mem->sample_bytes);
 	a->late = hook_late_begin(s, a);
 	for (size_t i = 0; i < a->hooks->n; i++)
@@ -602,7 +605,8 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	return s;
 }
 
-/* Tells whether glibc's is the only allocator: otherwise its heap does not hold all blocks. */
+/* Tells whether glibc's allocator is the only one: with others, glibc's heap does not hold all
+ * blocks. */
 static bool is_glibc(const struct attach *a)
 {
 	return !strcmp(a->allocator, "glibc") || !strcmp(a->allocator, "glibc (static)");
@@ -610,7 +614,7 @@ static bool is_glibc(const struct attach *a)
 
 int attach_go(struct attach *a, struct session *s, struct ms_err *err)
 {
-	a->entered = true; /* perhaps only some entries */
+	a->entered = true; /* set before, because a failure may leave some entries replaced */
 	if (help(a, attach_patch, err)) {
 		a->entered = !a->shared.untouched;
 		return undo(a, err);

@@ -25,9 +25,10 @@ struct output;
 struct session;
 struct writer;
 
-/* Examines process `pid` without disturbing it: permission, existence, allocators. `launched`:
- * started by ms-record, and not running yet; `hooks`, borrowed: what --hook asks for; `root`:
- * another /proc, or NULL. Returns 0, or -1 with `err` set; *a is set either way. */
+/* Examines process `pid` without disturbing it: whether it exists, permission, allocators.
+ * `launched`: the process was started by ms-record and does not run yet. `hooks` (borrowed): the
+ * --hook options. `root`: path of another /proc, or NULL. Returns 0, or -1 with `err` set; *a is
+ * set either way. */
 int attach_look(struct attach **a, pid_t pid, bool launched, const struct hooks *hooks,
 		const char *root, struct ms_err *err);
 /* Tells whether the process has called exec, or loaded libraries, since attach_look; the caller
@@ -44,8 +45,8 @@ int attach_prepare(struct attach *a, bool forks, struct ms_err *err);
 struct session *attach_begin(struct attach *a, const struct session_options *o,
 			     struct writer *writer, struct output *out, uint64_t *buffer_used,
 			     struct hook_results *hooks, struct ms_err *err);
-/* Replaces the functions' entries by jumps: events go to session `s`, which must be drained from
- * now on. On failure only the guest's memory may remain mapped, which no thread enters. */
+/* Replaces the functions' entries by jumps: from then on, events go to session `s`, which must be
+ * drained. After a failure the guest's memory may remain mapped, but no thread executes it. */
 int attach_go(struct attach *a, struct session *s, struct ms_err *err);
 /* Restores the functions' entries and unmaps the session's memory from the process. Call once;
  * events recorded so far remain in the rings. */
@@ -53,11 +54,12 @@ void attach_detach(struct attach *a);
 /* Maps a page for slots within jump distance of [low, high), in a process that is being recorded.
  * Returns its address; 0 = no room. */
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
-/* Declares that the calling thread has stopped all threads of the process and keeps them stopped
- * during the next calls; NULL: no longer. `entry_sp`: the stack pointer at program start; 0 = as
- * the kernel reports it. */
+/* Tells that the caller's thread has stopped all threads of the process and keeps them stopped
+ * during the next calls. `stopped` = NULL ends this. `entry_sp`: the stack pointer at program
+ * start; 0 = as the kernel reports it. */
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp);
-/* Lets the process announce each exec at `socket`, which is borrowed. */
+/* Makes the guest in the process report each exec to the socket at path `socket`, which is
+ * borrowed. */
 void attach_tells(struct attach *a, const char *socket);
 /* Closes our descriptors of the process, which has ended or runs another program. */
 void attach_forget(struct attach *a);
@@ -82,6 +84,7 @@ struct attach_times {
 	char missing[256];  /* functions that could not be hooked, with reasons; "" = none */
 };
 const struct attach_times *attach_times(const struct attach *a);
-/* Returns the reason in an error text: "why" of "cannot attach to process 12 ('x'): why". */
+/* Returns the part of an error text after the process: "why" of "cannot attach to process 12 ('x'):
+ * why". */
 const char *attach_reason(const char *text);
 void attach_free(struct attach *a);

@@ -42,7 +42,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	struct ms_err why = {0};
 	int rc = hook_find(m, h, &place, &why);
 	if (rc > 0 && a->manifest.debug_state)
-		return 0; /* a module that has it may be loaded later */
+		return 0; /* a module loaded later may define the function */
 	if (rc)
 		return refuse(a, h, rc < 0 ? why.text : "it has no such function", err);
 	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||
@@ -90,8 +90,9 @@ static bool has_malloc(const struct attach *a, const struct attach_module *m)
 	return false;
 }
 
-/* Tells whether operator new in this module is the C++ runtime's (a static program): it calls
- * malloc and throws if out of memory, and an exception cannot be unwound past a hook. */
+/* Tells whether operator new in this module is the C++ runtime's own, as in a static program. Do
+ * not hook it: it calls malloc, which is hooked, and it throws if memory is exhausted, but an
+ * exception cannot be unwound through a hook. */
 static bool is_runtime(const struct attach *a, const struct attach_module *m)
 {
 	return !strcmp(m->map->path, a->exe) &&

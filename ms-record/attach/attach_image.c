@@ -19,8 +19,8 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const uint8_t attach_image_file[];
 
-/* Points at the embedded file's ELF header. The file comes from our own build, so that only errors
- * of that build are checked for. */
+/* Points at the ELF header of the embedded guest image. The image comes from our own build, so it
+ * is hardly checked. */
 static const Elf64_Ehdr *const image_head = (const void *)attach_image_file;
 
 /* Returns the address of the embedded file's content at `offset`. */

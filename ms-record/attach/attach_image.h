@@ -14,7 +14,7 @@ struct ms_err;
 
 struct attach_image {
 	uint64_t base;
-	size_t bytes;     /* size of its mapping, in whole pages */
+	size_t bytes;     /* size of the image's mapping, in whole pages */
 	size_t data;      /* offset at which code ends and data begins, in whole pages */
 	size_t manifest;  /* offset of the manifest, in bytes */
 	uint8_t *content; /* content of the mapping, `bytes` long */

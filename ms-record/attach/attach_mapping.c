@@ -26,8 +26,9 @@
 struct remote {
 	struct hijack_call call;
 	struct ms_err *err;
-	bool failed; /* a call did not return: no more are made */
-	bool again;  /* another thread closed a descriptor of ours: try again */
+	bool failed; /* a remote system call did not return; no more calls are made */
+	bool again;  /* another thread closed a descriptor that we opened in the process: try
+			again */
 	int own;     /* our descriptor of the session's memory file */
 	bool (*map)(struct remote *r, struct attach *a, struct attach_shared *out);
 };
@@ -103,12 +104,13 @@ static uint64_t map_much(struct remote *r, const char *what, uint64_t at, uint64
 	return 0;
 }
 
-/* Describes a memory file open in the process and here. The process's other threads run and may
- * close all descriptors; the number may then belong to another file. */
+/* Describes a memory file that is open in the process and in ms-record. Other threads of the
+ * process keep running and may close any descriptor, whose number may then refer to another
+ * file. */
 struct file {
 	int64_t there;
 	int own;
-	char name[64]; /* as /proc/PID/fd links show it */
+	char name[64]; /* target of the file's link in /proc/PID/fd */
 };
 
 /* Opens the process's descriptor `fd` here. Returns our descriptor, or -1 with errno set. */
@@ -122,7 +124,8 @@ static int take_file(const struct attach *a, int64_t fd)
 	return openat(a->h.proc, path, O_RDWR | O_CLOEXEC);
 }
 
-/* Tells whether descriptor `fd` still is file `f`. `folder`: /proc/PID. */
+/* Tells whether descriptor `fd` still refers to file `f`. `folder`: /proc/PID of the descriptor's
+ * process. */
 static bool is_file(int folder, int64_t fd, const struct file *f)
 {
 	char path[32], text[sizeof f->name] = "";
@@ -139,8 +142,8 @@ static bool is_new(const struct file *f)
 	return good;
 }
 
-/* Makes a memory file in the process. Its size is set by us, because the process may have a file
- * size limit. */
+/* Creates a memory file in the process. ms-record sets the size, because RLIMIT_FSIZE may limit the
+ * process. */
 static bool make_file(struct remote *r, const struct attach *a, uint64_t room, const char *name,
 		      unsigned flags, uint64_t bytes, struct file *f)
 {
@@ -169,7 +172,8 @@ static void close_file(struct remote *r, const struct attach *a, const struct fi
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
-/* Writes the image, whose address is now known, and a gate that is shut. */
+/* Writes the guest image, linked to its final address, and a closed gate: hooks do not record
+ * yet. */
 static bool write_image(struct attach *a, struct attach_shared *r)
 {
 	struct mg_image_gate shut = {.counted = 1};
@@ -209,7 +213,8 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 		   out->gate, 4096, MADV_WIPEONFORK);
 }
 
-/* Maps pages for slots. Room that the maps showed may have been used meanwhile. */
+/* Maps pages for slots near the entries. Retries other gaps, since another thread may have used a
+ * gap meanwhile. */
 static bool map_near(struct remote *r, struct attach *a, struct attach_shared *out)
 {
 	enum { PLACES = 32 };
@@ -232,7 +237,8 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 				return false;
 			if (got == (int64_t)at)
 				n->page = at;
-			else if (got > 0) /* a kernel without MAP_FIXED_NOREPLACE */
+			else if (got > 0) /* a kernel that ignores MAP_FIXED_NOREPLACE mapped
+					     elsewhere */
 				unmap(r, (uint64_t)got, MG_NEAR_BYTES);
 		}
 		if (!n->page) {
@@ -256,7 +262,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 	r->own = f.own;
 	if (!out->session)
 		return false;
-	/* Directly below the session, if free: then one munmap releases both. */
+	/* Asks for the address directly below the session, so that one munmap can release both. */
 	out->private = map_much(r, "mapping memory", out->session - a->private_bytes,
 				a->private_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!out->private)
@@ -277,7 +283,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 
 static bool map_everything(struct remote *r, struct attach *a, struct attach_shared *out)
 {
-	/* Holds the names of files. */
+	/* Room for strings passed to system calls. */
 	uint64_t page = r->call.room ? 0
 				     : map(r, "mapping memory", 0, 4096, PROT_READ | PROT_WRITE,
 					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -311,7 +317,8 @@ static bool map_everything(struct remote *r, struct attach *a, struct attach_sha
 static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 		   struct attach_shared *out)
 {
-	/* A process that ms-record started and that has done nothing yet may do without a net. */
+	/* A process that ms-record has launched, and that has not run yet, need not be able to
+	 * resume by itself if ms-record dies. */
 	unsigned flags = a->launched && a->held ? HIJACK_NO_NET : 0;
 	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
 		return;
@@ -331,7 +338,8 @@ static int map_stopped(struct attach *a, struct attach_shared *out, struct remot
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
 	if (!a->held && hijack_stop_one(s, &a->h, ATTACH_STOP_NS)) {
 		int why = errno;
-		pid_t other; /* threads that were just listed may have ended */
+		pid_t other; /* listed threads may end before they are stopped, so retry if any
+				thread is left */
 		if (why == ETIMEDOUT || why == EBUSY ||
 		    (why == ESRCH && hijack_count(a->h.proc, &other)))
 			return ATTACH_AGAIN;
@@ -366,7 +374,8 @@ int attach_map(void *arg, void *shared)
 		*out = before;
 		return ATTACH_AGAIN;
 	}
-	/* No thread runs the image before entries are replaced. */
+	/* No thread can execute the image before entries are replaced, so it is written while all
+	 * run. */
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))

@@ -54,8 +54,8 @@ static bool owner_lives(const struct mg_manifest *m)
 	return lives;
 }
 
-/* Reads the manifest of a mapped image, which is ours or looks like one. Returns its address; 0 =
- * none. */
+/* Reads the manifest of a mapped guest image, perhaps of another version. Returns the manifest's
+ * address; 0 = none. */
 static uint64_t read_manifest(const struct attach *a, const struct attach_map *at,
 			      struct mg_manifest *manifest)
 {
@@ -77,8 +77,8 @@ static bool is_ours(const struct attach *a, const struct attach_map *at)
 	       attach_image_is_ours(head, sizeof head);
 }
 
-/* Checks a manifest's limits: the process could have overwritten it, and we write its bytes back
- * into the code. */
+/* Checks the numbers and sizes in a manifest: the process may have overwritten it, and detaching
+ * copies code bytes from it. */
 static bool is_sound(const struct mg_manifest *m)
 {
 	if (m->bytes != sizeof *m || m->hook_count > MG_HOOKS_MAX)
@@ -98,8 +98,9 @@ static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 	return false;
 }
 
-/* Adopts a mapped image that is ours; of several, the one in use. Returns 0, or -1 with `err` set:
- * ms-record is attached, or the image is unusable. */
+/* Reuses the mapped image `at` if it is of this version; if there are several, the one that entries
+ * jump to. Returns 0, or -1 with `err` set: another ms-record is attached, or the image is
+ * unusable. */
 static int take_image(struct attach *a, const struct attach_map *at, struct ms_err *err)
 {
 	struct mg_manifest m;
@@ -122,8 +123,8 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	a->adopted = true;
 	a->shared.image = at->start;
 	a->shared.gate = a->manifest.gate;
-	/* The caller releases this mapping by its name; some kernels do not name mappings.
-	 * `private` is 0 if it was released. */
+	/* attach_find_earlier releases this mapping if it has its name "memscope"; some kernels do
+	 * not name mappings. `private` is 0 if the mapping was released. */
 	const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
 	if (own && own->start == a->manifest.private && !own->path[0])
 		release(a, a->manifest.private, a->manifest.private_bytes);
@@ -149,8 +150,9 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-/* Tells whether the process is an ms-record: it keeps its session's memory file open; a recorded
- * process does not. Returns true if the descriptors cannot be read, so that the memory stays. */
+/* Tells whether the process is itself an ms-record, which keeps the memory files of its sessions
+ * open; a recorded process does not. Also returns true if the descriptors cannot be read: then the
+ * memory is not unmapped. */
 static bool is_recorder(const struct attach *a)
 {
 	int folder = openat(a->h.proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -168,7 +170,7 @@ static bool is_recorder(const struct attach *a)
 
 int attach_find_earlier(struct attach *a, struct ms_err *err)
 {
-	int recorder = -1; /* not checked yet */
+	int recorder = -1; /* -1 = not checked yet */
 	for (size_t i = 0; i < a->maps.n; i++) {
 		const struct attach_map *m = &a->maps.v[i];
 		bool memory = !strcmp(m->path, OUR_MEMORY) && m->shared;
@@ -190,7 +192,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 static const struct {
 	const char *name;
 	uint32_t kind;
-	bool must; /* figures would be wrong without it */
+	bool must; /* without this hook, figures would be wrong */
 } functions[] = {
 #define ATTACHED_MUST(name, form) {#name, MG_HOOK_##form, true},
 #define ATTACHED_MAY(name, form) {#name, MG_HOOK_##form, false},
@@ -259,7 +261,7 @@ static struct near *near_of(struct attach *a, const struct attach_module *m)
 	return n;
 }
 
-/* Reuses the slot if the same image hooked this function before. */
+/* Reuses the function's slot if an earlier attachment with this image hooked the function. */
 static void adopt(const struct attach *a, struct target *t)
 {
 	for (uint32_t i = 0; a->adopted && t->fresh && i < a->manifest.hook_count; i++) {
@@ -301,8 +303,8 @@ static bool is_libc(const char *name)
 	return starts(name, "libc.so") || starts(name, "libc-") || starts(name, "ld-musl");
 }
 
-/* Replaces a function that consists of one jump by the jump's target, which the module itself
- * calls; unless the target is in `all` or cannot be hooked. */
+/* If a function consists of a single jump, hooks the jump's target instead, because the module
+ * itself calls the target directly. Not if the target is in `all` or cannot be hooked. */
 static void go_behind(const struct attach *a, const struct attach_module *m,
 		      const struct attach_symbol all[FUNCTIONS], struct attach_symbol *y)
 {
@@ -336,7 +338,7 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	attach_elf_dynamic(&a->memory, m, s, FUNCTIONS);
 	if (exe && !s[MALLOC].address)
 		attach_elf_file(a->h.proc, m, s, FUNCTIONS + 1);
-	/* A static program that never calls free may not contain it. */
+	/* A static program that never calls free may not contain free. */
 	if (!s[MALLOC].address || (!s[FREE].address && (!exe || m->interpreter)))
 		return;
 	if (is_libc(name))
@@ -391,8 +393,8 @@ static void take_page(struct attach *a, const struct mg_hook *h)
 	}
 }
 
-/* Marks the slots of an earlier attachment as taken, by whichever module: slots of hook_late.c may
- * share a page between modules. Later slots of the page may be free. */
+/* Marks slots used by an earlier attachment as taken. Modules may share a page of slots (see
+ * hook_late.c). Later slots of the page may be free. */
 static void take_pages(struct attach *a)
 {
 	const struct mg_hook *hooks = a->manifest.hooks;
@@ -453,7 +455,7 @@ static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 		return ms_err_set(err, HOOK_LIMIT_REACHED);
 	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->patch.hook.slot;
 	size_t bytes = hook_code(&a->h, t->patch.hook.entry, t->size, code);
-	if (!t->fresh) /* an earlier attachment may have it hooked */
+	if (!t->fresh) /* the entry may still have the jump of an earlier attachment */
 		memcpy(code, t->patch.hook.original, t->patch.hook.bytes);
 	if (patch_plan(&t->patch, t->patch.hook.entry, code, bytes, t->size, slot, err))
 		return -1;

@@ -23,7 +23,7 @@ struct range {
 	uint64_t start, bytes;
 };
 
-/* Describes a page of slots and the entries that it must be near to. */
+/* Describes a page of slots that must be within jump distance of a module's entries. */
 struct near {
 	uint64_t low, high; /* address range of the module's entries */
 	uint64_t page;      /* 0 = not mapped yet */
@@ -35,12 +35,13 @@ struct near {
 
 /* Describes a function that is to be hooked. */
 struct target {
-	struct patch patch; /* the jump, and its hook */
+	struct patch patch; /* the planned jump and the hook that it leads to */
 	char name[32], module[64];
 	uint64_t size; /* bytes, as in its symbol; 0 = not known */
 	uint32_t near; /* index into shared.near */
-	bool must;     /* --hook names it, or without it the figures would be wrong */
-	bool fresh;    /* its slot is not written yet */
+	bool must;     /* the function is required: --hook names it, or figures would be wrong
+			  without its hook */
+	bool fresh;    /* the target's slot is not written yet */
 };
 
 /* Holds the arguments and results of functions that the helper runs, in memory that the helper
@@ -61,7 +62,7 @@ struct attach_shared {
 	uint64_t stack_field;
 	/* results of attach_patch (`untouched`, `stuck`) and attach_restore */
 	bool untouched; /* no entry was replaced */
-	bool stuck;     /* code was not writable: entries may be half replaced */
+	bool stuck;     /* writing code failed: entries may be partly replaced */
 	bool restored;
 	struct attach_times times;
 };
@@ -69,11 +70,13 @@ struct attach_shared {
 struct attach {
 	pid_t pid;
 	struct hijack h;
-	struct hook_late *late;   /* late hooks of its session; NULL = no session */
+	struct hook_late *late;   /* functions to hook in modules loaded later; NULL = no session */
 	bool launched;            /* started by ms-record, and not running yet */
-	const char *socket;       /* where it announces an exec (attach_tells); NULL = nowhere */
+	const char *socket;       /* path of the socket to which the guest reports an exec
+				     (attach_tells); NULL = none */
 	uint64_t entry_sp;        /* stack pointer at program start; 0 = as the kernel reports it */
-	struct hijack_stop *held; /* its threads, if stopped by the caller; NULL = running */
+	struct hijack_stop *held; /* threads of the process, if stopped by the caller; NULL =
+				     running */
 	struct attach_maps maps;
 	struct attach_memory memory;
 	char exe[4097];
@@ -87,7 +90,8 @@ struct attach {
 	uint32_t near_count;       /* entries used in shared.near */
 	const struct hooks *hooks; /* --hook */
 	bool placed[MG_HOOKS_MAX]; /* by number in hooks: the function was found */
-	bool throws;               /* the program may throw, and exceptions cannot pass the image */
+	bool throws;               /* the program may throw, and exceptions cannot be unwound
+				      through hooks */
 	struct target targets[MG_HOOKS_MAX];
 	uint32_t target_count;
 	char allocator[128];
@@ -95,7 +99,7 @@ struct attach {
 	struct range release[RELEASE_MOST]; /* mappings to unmap */
 	uint32_t release_count;
 	uint64_t session_bytes, private_bytes;
-	int channel[2]; /* socket pair by which the helper sends memfd */
+	int channel[2]; /* socket pair over which the helper sends memfd to us */
 	int memfd;
 
 	unsigned tries;  /* failed attempts so far to stop all threads */
@@ -111,8 +115,9 @@ struct attach {
 
 /* ---- attach_plan.c ---- */
 
-/* Finds what an earlier recorder left: sets a->manifest if the image is ours. Returns 0, or -1 with
- * `err` set: the process is being recorded, or another version's memory is in it. */
+/* Finds an image left by an earlier ms-record: sets a->manifest if the image is of this version.
+ * Returns 0, or -1 with `err` set: the process is being recorded, or has memory of another
+ * version. */
 int attach_find_earlier(struct attach *a, struct ms_err *err);
 /* Finds the functions to hook. Returns 0, or -1 with `err` set: none exists, or a required one
  * cannot be hooked. */
@@ -123,14 +128,14 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 /* Finds functions that --hook names and those of known custom allocators (attach_hooks.c). Returns
  * 0, or -1 with `err` set if one named cannot be hooked. */
 int attach_find_hooks(struct attach *a, struct ms_err *err);
-/* Plans each jump, given the mapped or expected addresses of the pages for slots. Returns 0, or -1
- * with `err` set. */
+/* Plans each target's jump. The pages for slots are mapped, or their expected addresses are known.
+ * Returns 0, or -1 with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);
 
 /* ---- attach_sharers.c ---- */
 
-/* Returns a process that shares the memory without being a thread and still does after up to 1 s; 0
- * = none. *seen is for attach_is_alone. */
+/* Returns a process that shares the memory without being a thread of it, waiting up to 1 s for it
+ * to stop sharing (vfork); 0 = none. *seen is the argument of attach_is_alone. */
 pid_t attach_sharer(const struct attach *a, pid_t *seen);
 /* Tells, while all threads are stopped, whether still no other process shares the memory. `seen`:
  * from attach_sharer. */
@@ -154,23 +159,25 @@ int attach_restore(void *arg, void *shared);
 
 /* ---- attach_rewrite.c ---- */
 
-/* Tells whether the entries can be rewritten while some threads are not stopped. */
+/* Tells whether the entries can be rewritten even if threads that wait in the kernel are not
+ * stopped. */
 bool attach_may_hold(const struct attach *a);
 /* Moves threads out of code that will change. Returns 0, or -1: try again later. */
 typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
-/* Turns entries into jumps or, with `back`, restores them, except those that other code has
- * changed. Each thread is stopped or left waiting in the kernel. `move`: moves threads out of the
- * bytes after the first two before these change; NULL: no thread can be there. Returns ATTACH_DONE,
- * _FAILED or _AGAIN. */
+/* Replaces entries by jumps or, if `back`, restores them, except entries that other code has
+ * changed. Each thread is stopped or waits in the kernel. `move` moves threads out of the bytes
+ * after the first two of each entry before those bytes change; NULL = no thread can be there.
+ * Returns ATTACH_DONE, ATTACH_FAILED or ATTACH_AGAIN. */
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out);
 
-/* Repairs, for hijack_guard, the entries at which threads still wait because attach_rewrite was
- * killed halfway. */
+/* Called by hijack_guard if attach_rewrite was killed halfway: repairs the entries at which threads
+ * wait. */
 void attach_mend(void *unused);
-/* Repairs, after hijack_resume, entries in children whose fork had not finished by then. */
+/* Call after hijack_resume: repairs entries in children whose fork had not finished before
+ * hijack_resume. */
 void attach_mend_late(void);
 
-/* Prepares for stopping threads: finds code to borrow and sets the best permitted nice value (see
- * also hijack_helper). */
+/* Prepares for stopping threads: finds code for system calls in the process, and sets the best
+ * permitted nice value (see also hijack_helper). */
 void attach_prepare_stop(struct attach *a);

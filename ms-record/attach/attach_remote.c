@@ -18,8 +18,8 @@
 #define STOP_TRIES 10           /* failed attempts after which the time limit doubles */
 #define STACK_MOST (256u << 10) /* bytes searched in a thread's stack, from its stack pointer up */
 
-/* Stops all threads except those that wait in the kernel, or resumes all unchanged. A thread that
- * did not stop in time is detached only when this process ends. */
+/* Stops all threads except those that wait in the kernel. On failure, resumes all of them
+ * unchanged; a thread that did not stop in time is detached only when this process ends. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
 	uint64_t patience_ns = ATTACH_STOP_NS << a->tries / STOP_TRIES;
@@ -36,8 +36,9 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	return ATTACH_FAILED;
 }
 
-/* Sets nice -20 and a short time slice, which gets the processor sooner (Linux 6.12; ignored
- * before). Not a real-time class: it would preempt the kernel's own threads too. */
+/* Sets nice -20 and a short time slice, so that this thread is scheduled sooner (Linux 6.12;
+ * earlier kernels ignore the slice). Does not use a real-time class, which would preempt the
+ * kernel's own threads too. */
 void attach_prepare_stop(struct attach *a)
 {
 	struct {
@@ -59,8 +60,9 @@ void attach_prepare_stop(struct attach *a)
 
 /* ---- replacing ------------------------------------------------------------------------------- */
 
-/* Returns how many of the first threads have their thread id (in their own PID namespace) at that
- * offset. A few suffice: checking all would keep them stopped for longer. */
+/* Counts how many of the first threads have their thread id (as in their PID namespace) in memory
+ * at `offset` from the thread pointer. A few suffice: checking all would keep them stopped for
+ * longer. */
 static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
 {
 	enum { ASKED = 8 };
@@ -78,9 +80,9 @@ static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, 
 	return n;
 }
 
-/* Returns the offset of the thread id in a thread's control block, which depends on the C library;
- * 0 = unknown library. After a fork that bypasses the library it is the parent's id. *field: offset
- * of the thread's stack bounds, if the block has that layout; older musl has them elsewhere. */
+/* Returns the offset of the thread id in the C library's thread control block; 0 = unknown library.
+ * (After a fork that bypasses the library, the field has the parent's id.) *field: offset of the
+ * thread's stack bounds, if they are at a known offset; older musl has them elsewhere. */
 static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, uint64_t *field)
 {
 	unsigned glibc = numbers_at(a, s, MG_TID_GLIBC);
@@ -96,8 +98,8 @@ static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, ui
 	return strstr(a->allocator, "musl") ? MG_TID_MUSL : 0;
 }
 
-/* Finds the thread pointer of a thread that was not stopped: known from before, or derived from
- * glibc's robust list, whose address the kernel has. */
+/* Finds the thread pointer of a thread that was not stopped: the one already known, or derived from
+ * the address of glibc's robust list, which the kernel reports. */
 static void find_tp(const struct attach *a, struct hijack_thread *t)
 {
 	enum { ROBUST_LIST = MG_TID_GLIBC + 16 };
@@ -112,8 +114,8 @@ static void find_tp(const struct attach *a, struct hijack_thread *t)
 		t->regs.tp = words[0];
 }
 
-/* Finds the thread pointers of threads that were not stopped; if `must`, stops those whose is not
- * found. Returns 0, or -1: one did not stop. */
+/* Finds the thread pointers of threads that were not stopped; if `must`, stops a thread whose
+ * pointer cannot be found. Returns 0, or -1 if such a thread did not stop. */
 static int find_tps(const struct attach *a, struct hijack_stop *s, bool must)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -181,8 +183,9 @@ static uint64_t moved(const struct attach *a, uint64_t ip)
 	return to;
 }
 
-/* Changes the return address of signal handlers that interrupted a displaced instruction to its new
- * place. Returns whether there was one; threads that are not stopped are not changed. */
+/* Finds signal handlers that interrupted a displaced instruction, and changes their return
+ * addresses to the instruction's new place; only finds them if the thread is not stopped. Returns
+ * whether there are any. */
 static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 			struct attach_shared *out)
 {
@@ -214,8 +217,8 @@ static bool move_thread(const struct attach *a, struct hijack_thread *t, struct 
 	return !t->gone && move_frames(a, t, out);
 }
 
-/* Moves all threads out of the bytes that change. Returns 0, or -1: a thread that must be moved did
- * not stop. */
+/* Moves all threads out of the code bytes about to be overwritten. Returns 0, or -1 if a thread
+ * that must be moved did not stop. */
 static int move_threads(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -268,7 +271,8 @@ static void restore(struct attach *a, struct hijack_stop *s, struct attach_share
 	out->restored = rc != ATTACH_AGAIN;
 }
 
-/* Tells whether the linker is about to unload modules, which it announced before it was hooked. */
+/* Tells whether the dynamic linker is in the middle of unloading modules, which it began before it
+ * was hooked. */
 static bool is_closing(const struct attach *a)
 {
 	enum { DELETE = 2 };
@@ -321,7 +325,7 @@ static bool interrupted(const struct attach *a, const struct hijack_thread *t, u
 	for (size_t i = 0; i + 2 < n; i++)
 		if (words[i] - low < high - low && cpu_is_signal_frame(&words[i]))
 			return true;
-	return !n; /* an unreadable stack counts as one */
+	return !n; /* if the stack cannot be read, assume that it was */
 }
 
 static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
@@ -337,9 +341,9 @@ static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
 	return false;
 }
 
-/* Shuts the gate and clears the image's owner: no thread enters it any more. If no thread is
- * inside, also clears its places, so that it no longer uses the session; threads inside go on using
- * them. */
+/* Closes the gate and clears the image's owner, so that no more threads enter the image. If no
+ * thread is inside, also removes the per-thread data, so that the image no longer uses the session;
+ * threads inside still need this data. */
 static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 {
 	if (!a->manifest_at)
@@ -355,7 +359,8 @@ static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 		ms_err_sys(&out->err, "writing to its memory failed");
 }
 
-/* Clears the manifest's addresses: a second munmap could hit something else mapped there. */
+/* Clears the addresses in the manifest, so that nobody unmaps them again: something else may be
+ * mapped there by then. */
 static bool mark_released(const struct attach *a)
 {
 	static const uint64_t nothing[4];
@@ -380,8 +385,8 @@ static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_ca
 	       !hijack_borrow(call, &a->h, t, 0, &why);
 }
 
-/* Unmaps the session's memory by a borrowed thread, when no thread is inside the image or can enter
- * it. Returns false if no thread could be borrowed now. */
+/* Unmaps the session's memory from a borrowed thread. Call if no thread is inside the image or can
+ * enter it. Returns false if no thread could be borrowed now. */
 static bool release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	struct hijack_call call;
@@ -434,8 +439,8 @@ static bool stands_still(const struct attach *a)
 	return hijack_state(a->h.proc, a->pid) == 'T';
 }
 
-/* Shuts the image after the entries were restored. A thread that was not stopped may return into
- * the image, and if it did before the gate was shut, it is inside. Returns whether any thread is
+/* Closes the gate after the entries were restored. Threads that were not stopped may have returned
+ * into the image before the gate closed, so they are checked again. Returns whether any thread is
  * inside. */
 static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
 {

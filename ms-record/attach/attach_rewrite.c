@@ -33,10 +33,10 @@
 #include "ms-record/base/descriptor.h"
 
 #define WORD 8u
-#define FORK_NS UINT64_C(500000000) /* time limit of a fork while other threads are stopped */
-#define OTHERS_US 10000             /* time in which each processor enters the kernel once */
+#define FORK_NS UINT64_C(500000000) /* wait for a fork while other threads are stopped */
+#define OTHERS_US 10000             /* time in which each processor enters the kernel */
 #define FORKERS_MAX 4096u
-#define FORKED_NS UINT64_C(60000000000) /* time limit for forks that wait for a processor */
+#define FORKED_NS UINT64_C(60000000000) /* wait for forks that get no processor */
 #define FORK_RUN_NS 20000000u           /* processor time that no fork exceeds */
 
 static bool fits(const struct mg_hook *h)
@@ -75,15 +75,17 @@ struct rewrite {
 	struct {
 		const struct mg_hook *hook;
 		const uint8_t *to;
-		const uint8_t *first; /* original first bytes */
+		const uint8_t *first; /* first bytes of the entry before rewriting */
 	} v[MG_HOOKS_MAX];
 	uint32_t n;
 	bool begun;   /* entries may be jumps to themselves */
-	bool written; /* all bytes are `to`, except in children forked late */
+	bool written; /* all entries have their new bytes, except in children whose fork ended
+			 late */
 	bool late;    /* a fork may have lasted until after hijack_resume */
 };
 
-/* Selects the entries to change: those in the expected old state, or at which threads wait. */
+/* Selects the entries to change: those still in the state before the change, or left as jumps to
+ * themselves. */
 static void choose(struct rewrite *r)
 {
 	for (uint32_t i = 0; i < r->a->manifest.hook_count; i++) {
@@ -99,8 +101,8 @@ static void choose(struct rewrite *r)
 	}
 }
 
-/* Replaces each jump to itself by the old bytes, or by the new ones if all were written. No thread
- * is past the first two bytes, or the bytes there stay the same. */
+/* Replaces each jump to itself by the new bytes if all were written, else by the old bytes. Safe:
+ * no thread is past the first two bytes of an entry, or the bytes after them do not change. */
 static void mend(const struct rewrite *r, const struct hijack *h, bool runs)
 {
 	const uint8_t *to[MG_HOOKS_MAX] = {NULL};
@@ -206,7 +208,8 @@ static void mend_children_of(const struct rewrite *r, pid_t tid)
 		mend_process(r, atoi(pid), true);
 }
 
-/* Lists threads that may have been in a fork when the last jump to itself was removed. */
+/* Lists threads that may have been inside fork when the process got rid of its last jump to
+ * itself. */
 static struct {
 	struct {
 		pid_t tid;
@@ -237,7 +240,7 @@ static void note_forker(const struct rewrite *r, pid_t tid)
 	forkers.v[forkers.n++].ran_ns = ran_ns(r->a->h.proc, tid);
 }
 
-/* Tells whether any listed thread may still be in that fork. */
+/* Tells whether any thread in `forkers` may still be inside the same fork call. */
 static bool any_forks(int proc)
 {
 	for (; forkers.n; forkers.n--) {
@@ -249,8 +252,8 @@ static bool any_forks(int proc)
 	return false;
 }
 
-/* Calls `f` with each thread. Uses no malloc: the helper, whose heap this is, may have been killed
- * inside malloc while it held the lock. */
+/* Calls `f` with each thread. Does not use malloc: in the guard, the heap is that of the killed
+ * helper, which may have held malloc's lock. */
 static void each_thread(const struct rewrite *r, void (*f)(const struct rewrite *r, pid_t tid))
 {
 	_Alignas(struct dirent64) char entries[4096];
@@ -265,9 +268,9 @@ static void each_thread(const struct rewrite *r, void (*f)(const struct rewrite 
 	descriptor_close(task);
 }
 
-/* Repairs children that were forked before the last jump to itself was removed: a child has a copy
- * of the memory long before it can be listed. The removal waited for copies in progress, since both
- * take the lock of the memory. */
+/* Repairs children that were forked while entries were jumps to themselves: such a child has its
+ * copy of the memory long before it can be listed. Removing the jumps waited for copies in
+ * progress, since both operations take the lock of the memory. */
 static void mend_forked(const struct rewrite *r)
 {
 	uint64_t until = clock_mono() + FORKED_NS;

@@ -20,10 +20,10 @@
 #include "ms-record/base/clock.h"
 #include "libcommon/proc/proc.h"
 
-#define PATIENCE_NS UINT64_C(1000000000) /* time limit for a child of vfork to run its program */
+#define PATIENCE_NS UINT64_C(1000000000) /* time limit for a vfork child to exec */
 #define LOOK_NS 2000000
 #define NEW_PIDS_MAX 4096
-#define EARLIER 64 /* pids before `seen` that may not have been listed yet */
+#define EARLIER 64 /* number of pids before `seen` whose processes may not have been listed yet */
 #define LOOKS 20
 
 /* Returns the pid created last; 0 = not known. */
@@ -42,7 +42,7 @@ static bool text_of(const struct attach *a, pid_t pid, const char *file, char *t
 	return ms_proc_text_at(a->h.proc, name, text, room);
 }
 
-/* Returns a number from /proc/PID/status; 0 = none. */
+/* Returns the number after `label` in /proc/PID/status; 0 = none. */
 static pid_t status_of(const struct attach *a, pid_t pid, const char *label)
 {
 	char text[4096];
@@ -56,9 +56,9 @@ static pid_t parent_of(const struct attach *a, pid_t pid)
 	return status_of(a, pid, "\nPPid:");
 }
 
-/* Tells, if kcmp is not permitted, whether a parent or child probably shares the memory: both have
- * the same figures in statm, including resident file pages. A forked child lacks the pages it has
- * not touched. */
+/* Without permission for kcmp: tells whether a parent or child probably shares the memory, because
+ * the figures in statm of both processes are equal, including resident file pages. A forked child
+ * does not have pages that it has not touched. */
 static bool looks_same(const struct attach *a, pid_t pid)
 {
 	char own[2][256], its[256];
@@ -123,8 +123,8 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	*seen = newest(a);
 	if (a->launched)
 		return 0;
-	/* Only these are waited for: a program that starts others all the time always has new
-	 * sharers. */
+	/* Waits only for processes that share the memory now: a program that starts others all the
+	 * time always has new ones. */
 	pid_t *there = all_sharers(a, &n);
 	for (size_t i = 0; i < n && !stays; i++) {
 		while (shares(a, there[i]) && clock_mono() < until)
@@ -135,8 +135,8 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	return stays;
 }
 
-/* Tells whether this thread traces the process: then it is a child that was created stopped, and
- * does not run. */
+/* Tells whether the calling thread traces the process: it is then a new child that was created
+ * stopped and has not run. */
 static bool is_stopped(const struct attach *a, pid_t pid)
 {
 	return status_of(a, pid, "\nTracerPid:") == (pid_t)syscall(SYS_gettid);
