@@ -12,8 +12,8 @@
 #define FUNCTIONS_MOST 64u
 #define SLOTS_MOST 64u
 #define BODY_MOST 4096u
-#define BODY_FIRST 512u   /* bytes searched for reads of arguments */
-#define BODY_UNKNOWN 256u /* bytes searched of a function without a symbol */
+#define BODY_FIRST 512u   /* bytes of a function searched for reads of its arguments */
+#define BODY_UNKNOWN 256u /* bytes searched in a function without a symbol */
 
 struct function {
 	uint64_t address, bytes; /* bytes 0 = no symbol, or a symbol without size */
@@ -24,9 +24,10 @@ struct walk {
 	const struct hook_code *code;
 	hook_calls_fn *is;
 	const void *arg;
-	uint64_t slots[SLOTS_MOST]; /* where the linker stores the addresses searched for */
+	uint64_t slots[SLOTS_MOST]; /* addresses of the linker's pointers to functions searched
+				       for */
 	unsigned slot_count;
-	struct function todo[FUNCTIONS_MOST]; /* functions reached, each once */
+	struct function todo[FUNCTIONS_MOST]; /* functions reached so far, without duplicates */
 	unsigned count;
 	bool found;
 };
@@ -86,8 +87,8 @@ static void reach(struct walk *w, uint64_t address)
 		w->todo[w->count++] = (struct function){.address = address};
 }
 
-/* Records the size of a function and whether its name is searched for; C++ runtime functions
- * (__cxa_) are skipped, because exceptions use memory of their own. */
+/* Stores the size of a function, and whether the search is for its name. Skips C++ runtime
+ * functions (__cxa_): the memory that they allocate for exceptions does not count. */
 static void take_symbol(struct walk *w, struct function *f, const Elf64_Sym *y, const char *name)
 {
 	f->symbol = true;
@@ -121,7 +122,7 @@ static void look_up(struct walk *w, unsigned first)
 	}
 }
 
-/* Describes the function being decoded; only branches that leave it count. */
+/* Describes the function being decoded. Branches within the function are ignored. */
 struct body {
 	struct walk *w;
 	uint64_t address, bytes;
@@ -144,7 +145,7 @@ static void follow(struct walk *w, const struct function *f)
 	b.bytes = b.bytes < BODY_MOST ? b.bytes : BODY_MOST;
 	const uint8_t *code = f->skipped ? NULL : code_at(w->code->file, f->address, &b.bytes);
 	if (code && !patch_branches(code, b.bytes, f->address, !f->symbol, take_branch, &b))
-		w->found = true; /* cannot be decoded: counts as found */
+		w->found = true; /* code that cannot be decoded counts as found */
 }
 
 bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_calls_fn *is,
@@ -158,7 +159,8 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 		unsigned end = w.count;
 		look_up(&w, first);
 		for (; first < end && !w.found; first++) {
-			struct function f = w.todo[first]; /* a copy: the list grows below */
+			struct function f = w.todo[first]; /* a copy, because follow() may extend
+							      the list */
 			if (level < depth || !f.symbol)
 				follow(&w, &f);
 		}
@@ -172,7 +174,7 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 struct passed {
 	struct walk *w;
 	unsigned holds[FUNCTIONS_MOST]; /* argument bits, by index in todo */
-	unsigned now;                   /* bits of the function being decoded */
+	unsigned now;                   /* argument bits of the function being decoded */
 };
 
 static void take_passed(void *arg, uint64_t to, unsigned holds)

@@ -17,21 +17,23 @@ struct hook_code {
 	unsigned n;
 };
 
-/* Tells whether a function of that name is searched for. `imported`: defined in another module. */
+/* Tells whether the search is for a function called `name`. `imported`: the function is defined in
+ * another module. */
 typedef bool hook_calls_fn(const void *arg, const char *name, bool imported);
 
 #define HOOK_CALLS_DEEP 64u
-/* Tells whether the function at `entry`, an address of the file, reaches a searched function
- * through fewer than `depth` others, linkage table entries not counted. Also true if code cannot be
- * decoded. */
+/* Tells whether the function at `entry` (an address in the file) calls or jumps to a function that
+ * `is` accepts, directly or through fewer than `depth` other functions; linkage table entries do
+ * not count as functions. Also true if code cannot be decoded. */
 bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_calls_fn *is,
 		const void *arg);
-/* Returns a bit, from the lowest on, for each of the first four arguments that is read by the
- * function at `entry` or by one that receives it unchanged, through at most `depth` others. */
+/* Returns a bit set of the first four arguments of the function at `entry` (bit 0 = first
+ * argument): those that the function reads, or passes on unchanged, through at most `depth` calls,
+ * to one that reads them. */
 unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned depth);
-/* Returns the target of a function that consists of one jump, if that can be hooked, else the
- * function's own address: the module itself often calls the target. */
+/* If a function consists of one jump to code that can be hooked, returns the jump's target, because
+ * the module itself often calls the target; else returns the function's own address. */
 uint64_t hook_begins(const struct hook_code *c, const Elf64_Sym *y);
-/* Stores the first `most` addresses outside the function that it calls or jumps to. Returns their
- * number. */
+/* Stores up to `most` addresses that the function calls or jumps to outside of itself. Returns
+ * their number. */
 unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v, unsigned most);

@@ -27,11 +27,11 @@
 struct search {
 	const struct hook_symbols *file;
 	const Elf64_Sym *malloc;
-	char prefix[64]; /* what precedes "malloc" in its name */
+	char prefix[64]; /* prefix of the name of `malloc`, such as "je_" */
 	uint64_t callees[CALLEES_MOST];
 	unsigned callee_count;
 	const char *found;
-	unsigned score; /* how likely `found` is */
+	unsigned score; /* how likely `found` is the function searched for */
 };
 
 static const char *is_function(const struct elfmap_table *t, size_t i)
@@ -70,8 +70,8 @@ static bool is_wrapper(const struct search *s, const Elf64_Sym *y)
 	return hook_calls(&c, y->st_value, WRAPPER_DEPTH, is_others, NULL);
 }
 
-/* Finds the module's malloc, the one with the shortest prefix. Returns whether it allocates blocks
- * itself. */
+/* Finds the function of the module whose name ends with malloc and has the shortest prefix. Returns
+ * whether it allocates blocks itself. */
 static bool find_malloc(struct search *s)
 {
 	size_t best = sizeof s->prefix;
@@ -92,8 +92,8 @@ static bool find_malloc(struct search *s)
 	return true;
 }
 
-/* Tells whether a function is recorded or allocates nothing. The C library's own names (__libc_)
- * are defined beside a malloc for the linker only, and never called. */
+/* Tells whether a function is recorded anyway, or allocates nothing. Names with __libc_ count too:
+ * a program with its own malloc defines them only to satisfy the linker, and nobody calls them. */
 static bool is_known(const struct search *s, const char *name)
 {
 	static const char *const others[] = {"dealloc", "free", "usable", "stat",
@@ -108,7 +108,8 @@ static bool is_known(const struct search *s, const char *name)
 	return hook_known_arguments(name);
 }
 
-/* Tells whether a function and malloc have a callee in common. *calls: it calls malloc itself. */
+/* Tells whether function `y` and the module's malloc call a common function. *calls: `y` calls
+ * malloc itself. */
 static bool shares(const struct search *s, const Elf64_Sym *y, bool *calls)
 {
 	uint64_t v[CALLEES_MOST];
@@ -133,7 +134,7 @@ static void consider(struct search *s, const char *name, const Elf64_Sym *y)
 	unsigned score = ends_as(name, "malloc") ? BY_NAME : 0;
 	for (unsigned i = 0; i < s->callee_count; i++)
 		if (s->callees[i] == y->st_value)
-			return; /* called by malloc: a part of it */
+			return; /* malloc calls it, so it is a part of malloc */
 	score += shares(s, y, &calls) ? BY_CALLS : 0;
 	if (calls || score <= s->score || is_wrapper(s, y))
 		return;
@@ -170,8 +171,8 @@ static int open_file(const struct attach_map *m)
 	return fd;
 }
 
-/* Tells whether hooked functions may free blocks of this module; if the program has its own malloc,
- * only blocks of the module that defines it. */
+/* Tells whether hooked functions may have freed blocks allocated by this module. If the program has
+ * its own malloc, only the module that defines that malloc qualifies. */
 static bool may_be(const struct session *s, const struct attach_map *m)
 {
 	return !s->guest.own_malloc ||

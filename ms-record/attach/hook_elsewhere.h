@@ -7,7 +7,7 @@
 
 struct session;
 
-/* Finds the function that probably allocated blocks whose allocation was not recorded, if more than
- * a few were freed: "arena_malloc in a". Leaves *text unchanged if there is none or if it is not
- * empty. For the thread that ends the session. */
+/* Writes to `text` the function that probably allocated blocks of unknown origin, if more than a
+ * few such blocks were freed: "arena_malloc in a". Leaves `text` unchanged if none is found, or if
+ * it is not empty. Only the thread that ends the session calls this. */
 void hook_elsewhere(const struct session *s, char *text, size_t size);

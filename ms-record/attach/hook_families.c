@@ -30,12 +30,13 @@
 #define WRAPPER_DEPTH 2u
 #define ARGUMENTS_DEPTH 2u
 #define FUNCTIONS_MOST 24u
-enum { MALLOC, FREE, CALLOC, REALLOC }; /* the first indices of hook_prefixed_names */
+enum { MALLOC, FREE, CALLOC, REALLOC }; /* first four entries of hook_prefixed_names */
 
-/* Holds the functions of one prefix in one module. */
+/* Holds the allocation functions with one name prefix in one module. */
 struct family {
 	char prefix[PREFIX_MOST];
-	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* as in hook_prefixed_names; NULL = none */
+	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* indexed like hook_prefixed_names; NULL = not
+						       defined */
 	bool exported;                              /* other modules may use its malloc too */
 };
 
@@ -52,8 +53,8 @@ static bool is_function(const Elf64_Sym *y)
 	return y->st_shndx != SHN_UNDEF && y->st_value && (type == STT_FUNC || type == STT_NOTYPE);
 }
 
-/* Tells whether a prefix cannot be a family's: it marks an alias of malloc, an allocator whose
- * blocks also come from functions of other names (PHP), or functions with other parameters. */
+/* Tells whether functions with this prefix are not treated as a family: they are aliases of malloc,
+ * or have other parameters, or other functions allocate blocks of the same allocator (PHP). */
 static bool is_refused(const char *prefix)
 {
 	static const char *const names[] = {"__libc_",    "__real_", "__wrap_",  "__rtld_",
@@ -91,8 +92,8 @@ static struct family *family_of(struct families *all, const char *prefix, size_t
 
 /* ---- a table ---- */
 
-/* Holds the span of a string that ends with "malloc": a symbol name that begins in [from, to] ends
- * with "malloc". */
+/* Describes a string in the symbol table that ends with "malloc": names that begin at an offset in
+ * [from, to] end with "malloc". */
 struct text {
 	uint64_t from, to;
 };
@@ -147,8 +148,8 @@ static bool is_whole(const struct family *f, bool before)
 	       (f->functions[CALLOC] || f->functions[REALLOC] || (before && !*f->prefix));
 }
 
-/* Finds the families of a file. `before`: the file may hold the program's own malloc, which is a
- * family without a prefix, and needs neither calloc nor realloc. */
+/* Finds the families of a file. `before`: the file may define the program's own malloc: a family
+ * without a prefix, which is complete without calloc and realloc. */
 static void find_families(struct families *all, const struct hook_symbols *file, bool before)
 {
 	unsigned kept = 0;
@@ -212,7 +213,7 @@ static bool is_wrapper(const struct families *all, const struct family *f,
 	return hook_calls(&code, f->functions[MALLOC]->st_value, WRAPPER_DEPTH, is_allocation, &o);
 }
 
-/* Tells whether the family's malloc takes no argument except the size. */
+/* Tells whether the family's malloc reads no argument but the size, the first. */
 static bool takes_size(const struct family *f, const struct hook_symbols *file)
 {
 	const struct hook_code code = {&file->file, file->tables, file->n};
@@ -233,8 +234,8 @@ static bool is_malloc_of(const void *arg, const char *name, bool imported)
 	       ends_as(name, "malloc") && strlen(name) == strlen(f->prefix) + strlen("malloc");
 }
 
-/* Tells whether the module's plain malloc calls the family's malloc: then the plain one is
- * recorded. */
+/* Tells whether the module's unprefixed malloc calls the family's malloc. If so, recording the
+ * unprefixed one suffices. */
 static bool is_part(const struct families *all, const struct family *f,
 		    const struct hook_symbols *file)
 {
@@ -249,19 +250,22 @@ static bool is_part(const struct families *all, const struct family *f,
 /* Describes the module that a family is in. */
 struct where {
 	const struct hook_symbols *file;
-	const struct attach_module *module; /* NULL = the file is only checked for families */
-	bool runtime;                       /* its other families are parts of its malloc */
+	const struct attach_module *module; /* NULL = not mapped: the file is only tested for
+					       families */
+	bool runtime;                       /* a C or C++ runtime: its prefixed families are parts
+					       of its malloc */
 	bool before; /* its functions take precedence over the preloaded library's */
 };
 
-/* Tells whether a family is an allocator of its own. A family without a prefix is, if other modules
- * do not use it or bind to it before the preloaded malloc, or if it was loaded later; one with a
- * prefix may be an alias of malloc. */
+/* Tells whether a family is an allocator of its own, not merely another name for a recorded one.
+ * Without a prefix: if the module was loaded later, or no other module uses its malloc, or other
+ * modules bind to its malloc instead of the preloaded one. With a prefix: if it is not an alias or
+ * a wrapper of malloc. */
 static bool is_own(const struct hook_families *known, const struct families *all,
 		   const struct family *f, const struct where *at)
 {
 	bool unused =
-		known->own && at->runtime; /* callers use the executable's malloc, not this one */
+		known->own && at->runtime; /* callers use the program's malloc, not the runtime's */
 	uint64_t bias = at->module ? at->module->bias : 0;
 	if (bias + f->functions[MALLOC]->st_value == known->malloc && !unused)
 		return false;
@@ -273,8 +277,8 @@ static bool is_own(const struct hook_families *known, const struct families *all
 	       !is_wrapper(all, f, at->file);
 }
 
-/* Tells whether a module may have families. The C library loaded at start is recorded by its
- * malloc, unless the program has its own. */
+/* Tells whether the module is searched for families. A C library loaded at start is not: its malloc
+ * is hooked anyway, unless the program has its own. */
 static bool may_have(const struct hook_families *known, const char *path)
 {
 	return !is_linker(path) && (known->later || known->own || !hook_is_runtime(path));
@@ -293,8 +297,8 @@ static void give(const struct hook_place *place, const char *text, uint32_t fami
 	hook_spec_free(&spec);
 }
 
-/* Returns where a function of a family begins: behind a jump, unless another function of the family
- * is there. */
+/* Returns the address to hook for a function of a family: the function's own, or the target of its
+ * only jump, unless that is another function of the family. */
 static uint64_t begins(const struct family *f, const struct hook_symbols *file, unsigned function)
 {
 	const struct hook_code code = {&file->file, file->tables, file->n};

@@ -14,18 +14,22 @@ struct session;
 /* Holds the state of a search for families. */
 struct hook_families {
 	uint32_t next;   /* number of the next family found */
-	uint64_t malloc; /* address of the malloc that is recorded anyway; 0 = not known */
-	bool later;      /* modules loaded later: an allocator without a prefix counts */
-	bool launched;   /* launched process: an allocator in the executable counts */
-	bool own;        /* executable's own malloc found: the C library counts too */
+	uint64_t malloc; /* address of the malloc that is hooked anyway; 0 = not known */
+	bool later;      /* searching modules loaded later: an allocator without a prefix is a
+			    family, too */
+	bool launched;   /* launched process: the executable's own allocator is a family, too */
+	bool own;        /* the executable's own malloc was found, so the C library's is a family,
+			    too */
 };
 
-/* Lists, as bits, reasons to hook a launched process: functions named by --hook, families found,
- * modules that it may load later, its own C++ operators. */
+/* Lists, as bits, the reasons to hook functions in a launched process: --hook names functions;
+ * families were found; the process may load modules later; the program defines C++ operators
+ * new. */
 enum { HOOKS_ASKED = 1, HOOKS_FAMILIES = 2, HOOKS_LATER = 4, HOOKS_OPERATORS = 8 };
-/* Returns the HOOKS_FAMILIES and HOOKS_LATER bits, as the symbols of the mapped files require. */
+/* Returns the HOOKS_FAMILIES and HOOKS_LATER bits that apply to the process, judged by the symbols
+ * of its mapped files. */
 unsigned hook_families_wanted(struct session *s);
-/* Is called with each function of a family that was found; `spec` is valid during the call only. */
+/* Receives each function of each family found; `spec` is valid during the call only. */
 typedef void hook_families_fn(void *arg, const struct hook_spec *spec,
 			      const struct hook_place *place);
 void hook_families_each(const struct hook_modules *m, struct hook_families *known,
@@ -37,7 +41,7 @@ void hook_families_refused(struct session *s, struct ms_err *err, const struct h
 /* Calls `f` with each C++ operator new and delete that the module at `path` defines. */
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg);
-/* Tells whether the executable of a process (`proc`: folder /proc/PID) defines an operator new that
- * never leads to malloc, and no malloc. False also if its code cannot be read. Slow if it has an
- * operator new, since all its symbols are read. (hook_operators.c) */
+/* Tells whether the executable of a process defines an operator new that never calls malloc, and
+ * defines no malloc. False if its code cannot be read. Slow if there is an operator new, since all
+ * symbols are read. `proc`: folder /proc/PID. (hook_operators.c) */
 bool hook_operators_own(int proc);

@@ -23,8 +23,8 @@ struct hook_module {
 
 /* ---- files ---- */
 
-/* Tells whether a symbol begins like a name for hook_find_known: searches for about a hundred such
- * names would be slow among a hundred thousand symbols. */
+/* Tells whether a symbol begins like one of the names that hook_find_known looks up. These few
+ * symbols are kept apart: a hundred lookups among a hundred thousand symbols would be slow. */
 static bool is_known(const char *name)
 {
 	static const char *const starts[] = {"je_",     "_rjem_",  "mi_",        "tc_",
@@ -134,8 +134,8 @@ static void strip_parameters(char *name)
 	}
 }
 
-/* Tells whether a demangled name ends with the wanted one; a template's name begins with its return
- * type. */
+/* Tells whether a demangled name ends with `wanted`. It need not equal it: a template function's
+ * name begins with its return type. */
 static bool ends_as(const char *name, const char *wanted)
 {
 	size_t n = strlen(name), w = strlen(wanted);
@@ -156,7 +156,8 @@ static bool demangles_to(const char *mangled, size_t n, const char *wanted)
 	return same;
 }
 
-/* Stores the part of a C++ name that its mangled form contains unchanged; "" = none. */
+/* Stores the last identifier of a C++ name, which its mangled form contains unchanged; "" =
+ * none. */
 static void key_of(const char *name, char key[64])
 {
 	size_t n = strcspn(name, "(<"), from = n;
@@ -167,7 +168,8 @@ static void key_of(const char *name, char key[64])
 		key[0] = '\0';
 }
 
-/* Tells whether the symbol has that name, mangled or not. *suffix: kind of its suffix. */
+/* Tells whether the symbol's name is `wanted`, plain or mangled. *suffix: kind of the suffix that a
+ * compiler appended. */
 static bool is_named(const char *symbol, const char *wanted, const char *key, enum suffix *suffix)
 {
 	size_t n = strlen(wanted);
@@ -196,8 +198,8 @@ struct found {
 	struct hook_place *place;
 	unsigned count;
 	bool indirect;
-	char others[200];  /* all places found, as text */
-	char changed[128]; /* name of a copy with other parameters */
+	char others[200];  /* names and modules of all matches, as text */
+	char changed[128]; /* name of a compiler's copy with other parameters */
 };
 
 static void note(struct found *f, const struct hook_module *m, const char *name)

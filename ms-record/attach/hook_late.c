@@ -34,16 +34,16 @@ struct known {
 
 struct hook_late {
 	MS_ARRAY(struct known) known; /* file mappings that were searched already */
-	bool placed[MG_HOOKS_MAX];    /* by number of --hook: it has been placed */
+	bool placed[MG_HOOKS_MAX];    /* indexed by --hook option: its function was hooked */
 	struct attach *attach;        /* attachment of the process; NULL = guest preloaded */
 };
 
 struct work {
-	struct hook_work w; /* its modules: only the new ones */
+	struct hook_work w; /* common state; `modules` holds only newly loaded modules */
 	struct hook_results *results;
 	struct session *s;
 	struct attach *attach;      /* attachment; NULL = the guest is preloaded */
-	bool child;                 /* a forked child of the attached process */
+	bool child;                 /* the process is a forked child of the attached one */
 	bool written[MG_HOOKS_MAX]; /* hooks written in this search */
 	bool throws;
 };
@@ -166,7 +166,8 @@ static bool read_hooks(struct work *w)
 	return true;
 }
 
-/* Lets the waiting guest map a page for slots. Returns its address; 0 = it did not. */
+/* Asks the waiting guest to map a page for slots. Returns the page's address; 0 = the guest did not
+ * map one. */
 static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 {
 	struct session *s = w->s;
@@ -184,7 +185,8 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
-	struct work *w = (struct work *)hooks; /* hooks: its first member */
+	struct work *w = (struct work *)hooks; /* a struct hook_work is the first member of struct
+						  work */
 	if (!w->attach || !hijack_filtered(w->s->process.folder))
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->code_low, m->code_high);
@@ -203,14 +205,16 @@ static void refuse(struct work *w, const struct hook_spec *spec, const char *mod
 	char *text = w->results->refused.text, where[300];
 	size_t n = strlen(text);
 	snprintf(where, sizeof where, "'%.128s' in '%.128s'", spec->name, basename(module));
-	if (!strstr(text, where)) /* once, however often the module is loaded */
+	if (!strstr(text, where)) /* one line per function, even if the module is loaded
+				     repeatedly */
 		snprintf(text + n, sizeof w->results->refused.text - n,
 			 "%s%s, which was loaded later, cannot be hooked: %s", n ? "; " : "", where,
 			 why);
 }
 
-/* Tells whether a hook belongs to a module that was unloaded, so that no thread is inside it. At a
- * child's first search no module is known yet, but its hooks are in place. */
+/* Tells whether a hook belongs to an unloaded module, which no thread can be executing. In a forked
+ * child, no module is known before the first search, but inherited hooks are still in place: those
+ * are not stale. */
 static bool is_stale(const struct work *w, uint32_t i)
 {
 	const struct mg_hook *h = &w->w.hooks[i];
@@ -220,8 +224,8 @@ static bool is_stale(const struct work *w, uint32_t i)
 	       hook_state(&w->w.h, h) != PATCH_JUMPS;
 }
 
-/* Returns the table index for a new hook: that of a stale entry with a slot near enough, else
- * `count`. */
+/* Returns an index in the hook table for a new hook: that of a hook of an unloaded module whose
+ * slot is near enough to reuse, else `count`. */
 static uint32_t place_for(const struct work *w, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < w->w.count; i++)
@@ -230,7 +234,7 @@ static uint32_t place_for(const struct work *w, const struct attach_module *m)
 	return w->w.count;
 }
 
-/* Records hook `i` for the code that removes hooks later. */
+/* Adds hook `i` to the tables from which detaching removes hooks. */
 static void note(struct work *w, uint32_t i)
 {
 	w->written[i] = true;
@@ -268,8 +272,8 @@ static void place_again(struct work *w)
 	}
 }
 
-/* Clears the table entries of unloaded modules: another module with the same first bytes may be
- * loaded at that address. */
+/* Clears the table entries of hooks in unloaded modules: a different module with equal first bytes
+ * could be loaded at the same address and be taken for hooked. */
 static void forget_stale(struct work *w)
 {
 	static const uint64_t nowhere = 1;

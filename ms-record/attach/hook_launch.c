@@ -31,7 +31,7 @@
 struct work {
 	struct hook_work w;
 	struct session *s;
-	int fd; /* socket; the guest waits at the other end */
+	int fd; /* socket whose other end is the guest, which waits */
 	const struct hooks *hooks;
 	bool *placed;
 	bool refused; /* a requested hook could not be placed */
@@ -53,12 +53,13 @@ static bool answer(int fd)
 	return send(fd, "", 1, MSG_NOSIGNAL) == 1;
 }
 
-/* Lets the guest map a page for slots. Tries several places, because room that the maps showed may
- * be used by now. Returns the address; 0 = none. */
+/* Asks the guest to map a page for slots. Tries several gaps, because a gap seen in the maps may be
+ * in use by now. Returns the page's address; 0 = none. */
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	enum { PLACES = 8 };
-	const struct work *w = (const struct work *)hooks; /* hooks: its first member */
+	const struct work *w = (const struct work *)hooks; /* a struct hook_work is the first member
+							      of struct work */
 	for (unsigned k = 0; k < PLACES; k++) {
 		uint64_t at =
 			attach_maps_room(&hooks->maps, m->code_low, m->code_high, MG_NEAR_BYTES, k);
@@ -76,7 +77,8 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 static bool waits(struct hook_work *hooks)
 {
 	struct pollfd p = {.fd = ((struct work *)hooks)->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) <= 0; /* an interrupted poll does not mean that it closed */
+	return poll(&p, 1, 0) <= 0; /* an interrupted poll is no sign that the guest closed its
+				       end */
 }
 
 /* ---- the jumps ---- */
@@ -99,8 +101,8 @@ static int place(struct work *w, const struct hook_spec *spec, uint32_t kind,
 	return rc;
 }
 
-/* Places a hook that --hook asks for. A missing function is no error: another program, or a module
- * loaded later, may have it. */
+/* Places the hook of one --hook option. A missing function is no error: another program, or a
+ * module loaded later, may define it. */
 static void place_asked(struct work *w, const struct hook_spec *spec)
 {
 	struct hook_place at;
@@ -118,8 +120,8 @@ static void place_asked(struct work *w, const struct hook_spec *spec)
 		 n ? "\nms-record: " : "", spec->name, why.text);
 }
 
-/* Tells whether the function is one of the program's own malloc family, which other modules use
- * instead of the preloaded one. */
+/* Tells whether the function belongs to the malloc family that the executable itself defines, and
+ * that other modules use instead of the preloaded one. */
 static bool is_own(const struct work *w, const struct hook_spec *spec, const struct hook_place *at)
 {
 	static const char *const names[] = {"malloc", "free", "calloc", "realloc"};
@@ -129,7 +131,7 @@ static bool is_own(const struct work *w, const struct hook_spec *spec, const str
 	return false;
 }
 
-/* Records that the program's own malloc is the recorded one. */
+/* Records that the malloc defined by the executable is the one whose blocks are recorded. */
 static void name_own(struct work *w, const struct hook_place *at)
 {
 	struct mg_session *m = w->s->mem;
@@ -138,7 +140,7 @@ static void name_own(struct work *w, const struct hook_place *at)
 	w->s->guest.own_malloc = true;
 	memcpy(libc, m->allocator, sizeof libc);
 	libc[sizeof libc - 1] = '\0';
-	libc[strcspn(libc, " ")] = '\0'; /* without its version, as for attached processes */
+	libc[strcspn(libc, " ")] = '\0'; /* name without version, as for attached processes */
 	const char *known = attach_allocator_known(&w->w.memory, w->s->process.folder, &at->module);
 	snprintf(m->allocator, sizeof m->allocator, "%.50s%s, %.60s",
 		 known ? known : basename(at->module.map->path), known ? " (static)" : "", libc);
@@ -156,7 +158,8 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 			name_own(w, at);
 		return;
 	}
-	if (hook_is_runtime(at->module.map->path)) /* the C library's, beside the program's own */
+	if (hook_is_runtime(at->module.map->path)) /* the C library's function, unused beside the
+						      program's own malloc */
 		return;
 	w->refused |= own;
 	if (own && !w->err->text[0])
@@ -177,8 +180,9 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 			   spec->name, why.text);
 }
 
-/* Hooks a C++ operator of a program with its own malloc. The operator need not call that malloc; if
- * free serves as its delete, blocks of unknown origin would be freed. */
+/* Hooks a C++ operator new or delete of a program that has its own malloc. The operator may
+ * allocate without this malloc; if free also serves as operator delete, unknown blocks would be
+ * freed. */
 static void place_beside(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
 	struct work *w = arg;
@@ -249,7 +253,8 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 			 .hooks = hooks,
 			 .placed = placed,
 			 .err = err};
-	bool needed = s->hooks_wanted != HOOKS_LATER; /* else nothing may need a hook now */
+	bool needed = s->hooks_wanted != HOOKS_LATER; /* with only HOOKS_LATER, nothing may need a
+							 hook now */
 	if (!receive(fd)) {
 		if (needed)
 			ms_err_set(err,
@@ -261,7 +266,7 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	w.w.enter = s->mem->enter_custom;
 	w.w.hooks_at = s->mem->hooks;
 	bool closed = hook_work_open(&w.w, s->process.folder);
-	w.refused = closed && hooks->n; /* only requested hooks may keep the program from running */
+	w.refused = closed && hooks->n; /* only a failed --hook may stop the program */
 	if (w.refused || (closed && needed))
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be accessed",
 			   s->name);
@@ -270,8 +275,8 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	hook_work_close(&w.w);
 	s->mem->late_page = 0;
 	bool refused = all && w.refused;
-	/* The guest ends the process itself: if it did not wait, the program runs already and must
-	 * not be killed. */
+	/* Does not kill the program, but tells the guest to end it: if the guest did not wait, the
+	 * program already runs and must not be killed. */
 	if (refused)
 		__atomic_store_n(&s->mem->hooks_wanted, MG_HOOKS_REFUSED, __ATOMIC_RELEASE);
 	answer(fd);

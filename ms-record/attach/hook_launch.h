@@ -11,12 +11,12 @@
 struct ms_err;
 struct session;
 
-/* Tells whether there may be functions to hook in the program, and if so lets the guest wait for
- * the hooks. */
+/* Tells whether there may be functions to hook in the program; if so, makes the guest wait until
+ * they are hooked. */
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
-/* Exchanges messages with the guest over `fd` and places the hooks. placed[i]: the i-th of `hooks`
- * was placed. `err` gets one line for each function found that cannot be hooked. With `all` the
- * program does not run if there is such a line: returns true if it ended without having run; false
- * if it runs with the placed hooks. */
+/* Exchanges messages with the guest over `fd` and places the hooks. placed[i] is set if hooks->v[i]
+ * was placed. `err` gets one line for each function that was found but cannot be hooked. `all`: if
+ * a --hook fails, the program is not run. Returns true if the program ended without having run;
+ * false if it runs with the placed hooks. */
 bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		 struct ms_err *err);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Describes a form's parameters and result in the syntax of --hook. */
+/* Parameters and results of functions by form, in the syntax of --hook. */
 #define FORM_MALLOC "(size) -> ptr"
 #define FORM_CALLOC "(nmemb, size) -> ptr"
 #define FORM_REALLOC "(ptr, size) -> ptr"

@@ -12,7 +12,8 @@ struct attach_map;
 #define HOOK_TABLES 3u
 
 struct hook_symbols {
-	struct elfmap file, debug;               /* all 0 if there is none */
+	struct elfmap file, debug;               /* file of the module, and its debug file; all 0 if
+						    absent */
 	struct elfmap_table tables[HOOK_TABLES]; /* tables of both files */
 	unsigned n;
 	bool stripped; /* only the dynamic linker's symbols are left */
@@ -21,8 +22,8 @@ struct hook_symbols {
 /* Opens a mapped file of a process and reads its symbols. `proc`: folder /proc/PID. Returns false
  * if it cannot be opened or is no ELF file; nothing is open then. */
 bool hook_symbols_open(struct hook_symbols *y, int proc, const struct attach_map *map);
-/* Reads the symbols of an open file as hook_symbols_open does, but not its debug file; `fd` may be
- * -1. */
+/* Reads the symbols of an open file as hook_symbols_open does, but ignores a separate debug file.
+ * `fd` may be -1, which fails. */
 bool hook_symbols_open_file(struct hook_symbols *y, int fd);
 void hook_symbols_close(struct hook_symbols *y);
 /* Tells whether any table has a name that ends with `end`. Fast: only the string tables are

@@ -21,13 +21,15 @@ struct hook_work {
 	struct attach_memory memory;
 	struct attach_maps maps;
 	struct hook_modules modules; /* modules to search for functions */
-	uint64_t enter, hooks_at;    /* slots' jump target; address of hooks[], 0 = none */
+	uint64_t enter, hooks_at;    /* address to which slots jump; address of hooks[] in the
+					process, 0 = none */
 	struct mg_hook hooks[MG_HOOKS_MAX];
 	uint32_t count;
 	uint64_t spare; /* mapped page without a hook yet; 0 = none */
 	/* Maps a new page for slots near the module's code. Returns its address; 0 = failed. */
 	uint64_t (*new_page)(struct hook_work *w, const struct attach_module *m);
-	/* Tells whether the threads that could run the functions still wait. */
+	/* Tells whether the threads that could run the functions still wait until they are
+	 * hooked. */
 	bool (*waits)(struct hook_work *w);
 };
 
@@ -37,14 +39,15 @@ int hook_work_open(struct hook_work *w, int proc);
 void hook_work_close(struct hook_work *w);
 /* Tells whether all of the module's code is within jump distance of the page that holds `slot`. */
 bool hook_reaches(uint64_t slot, const struct attach_module *m);
-/* Writes a hook to the process as number `i`, at most `count`. Returns 0, or -1 with `err` set to
- * half a sentence; no code that can run has changed then. */
+/* Writes a hook to index `i` (at most `count`) of the process's hook table, and the jump to it.
+ * Returns 0, or -1 with `err` set to the end of a sentence; then no code that threads can execute
+ * has changed. */
 int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_custom *custom,
 	       const struct hook_place *place, struct ms_err *err);
 
 /* Returns the state of a hook's entry in the process; PATCH_OTHERS also if it cannot be read. */
 enum patch_state hook_state(const struct hijack *h, const struct mg_hook *hook);
-/* Reads the first bytes of a function of `size` bytes (0 = not known), as many as needed for
- * hooking. Returns their number; 0 = not readable. */
+/* Reads as many of a function's first bytes as hooking needs. `size`: bytes of the function, 0 =
+ * not known. Returns the number of bytes read; 0 = not readable. */
 size_t hook_code(const struct hijack *h, uint64_t entry, uint64_t size,
 		 uint8_t code[PATCH_BODY_MOST]);

@@ -39,36 +39,37 @@ struct patch {
 
 /* ---- NAME_patch.c: the processor's part ---- */
 
-/* Plans the jump from a function at `entry` to `slot`. `code`: its first `n` bytes; `body`: its
- * size in bytes, 0 = not known. Returns 0, or -1 with `err` set to half a sentence that says why it
- * cannot be hooked. */
+/* Plans the replacement of the first bytes of the function at `entry` by a jump to `slot`. `code`:
+ * its first `n` bytes; `body`: its size in bytes, 0 = not known. Returns 0, or -1 with `err` set to
+ * the reason, as the end of a sentence. */
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
 	       uint64_t slot, struct ms_err *err);
-/* Writes the bytes of the slot to `out`. The slot enters the image at address `enter` for the hook
- * at address `hook`. */
+/* Writes the bytes of the slot to `out`: code that passes `hook`, the address of the hook's data,
+ * to the guest's routine at address `enter`. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
 /* Returns the target of the jump at `entry`; 0 = no jump. */
 uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);
-/* Returns the target of a function of `n` bytes that consists of one jump; 0 = it does more. */
+/* Returns the target of a function of `n` bytes that consists of a single jump; 0 = any other
+ * function. */
 uint64_t patch_leads(uint64_t entry, const uint8_t *code, size_t n);
-/* Calls `f` with each constant address that the code at `address` calls or jumps to; with `slot`,
- * the address of the pointer that is read. `to_jump`: stops at the first unconditional jump.
- * Returns false if the code cannot be decoded. */
+/* Calls `f` with each constant address that the code at `address` calls or jumps to. For a call or
+ * jump through a pointer, `slot` is true and `to` is the pointer's address. `to_jump`: stops at the
+ * first unconditional jump. Returns false if the code cannot be decoded. */
 typedef void patch_branch(void *arg, uint64_t to, bool slot);
 bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jump, patch_branch *f,
 		    void *arg);
 
-/* Returns a bit, from the lowest on, for each of the first four arguments that the code reads.
- * Calls `f` at each call or jump to another function, with the bits of the arguments still
- * unchanged (`holds`). Calls through pointers are not followed. */
+/* Returns a bit set of the first four arguments that the code reads (bit 0 = first). Calls `f` at
+ * each call or jump to another function; `holds` is the bit set of arguments that are still
+ * unchanged there. Calls through pointers are not followed. */
 typedef void patch_passes(void *arg, uint64_t to, unsigned holds);
 unsigned patch_arguments(const uint8_t *code, size_t n, uint64_t address, patch_passes *f,
 			 void *arg);
 
 /* ---- patch.c ---- */
 
-/* Lists the states of a hook's entry. PATCH_WAITS: it is a jump to itself, at which threads wait,
- * because rewriting was interrupted. */
+/* Lists the states of a hook's entry: changed by other code; with its original bytes; with our
+ * jump; or with a jump to itself, at which threads wait, because rewriting was interrupted. */
 enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };
 enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
 /* Returns the new address of the instruction at `ip` after the jump is written; `ip` if it was not

@@ -197,9 +197,9 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 
 /* ---- the entry ---- */
 
-/* Tells whether only padding follows the function's end, up to the end of the jump. Padding ends at
- * an address that functions are aligned to; nops that end elsewhere begin another function, as
- * -fpatchable-function-entry has them. */
+/* Tells whether the bytes between the function's end and the jump's end are only padding. Padding
+ * ends at an address aligned like a function; nops that end elsewhere are the start of another
+ * function compiled with -fpatchable-function-entry. */
 static bool padded(const cs_insn *in, size_t count, uint64_t entry)
 {
 	enum { ALIGNED = 8 };
@@ -251,9 +251,9 @@ static void write_jump(struct patch *p, const uint8_t *code)
 	memcpy(p->hook.original, code, p->hook.bytes);
 }
 
-/* Plans the jump for an empty function without the disassembler, whose start takes time: the
- * dynamic linker's debugger function is empty and hooked in most programs. Padding is recognized as
- * assemblers write it. */
+/* Plans the jump for an empty function without loading the disassembler, which takes time: the
+ * dynamic linker's debugger function is empty, and is hooked in most programs. Recognizes padding
+ * as assemblers write it. */
 static bool plan_return(struct patch *p, const uint8_t *code, size_t body)
 {
 	enum { RET = 0xc3 };
@@ -282,8 +282,8 @@ static bool plan_return(struct patch *p, const uint8_t *code, size_t body)
 #define TEXT(x) #x
 #define LIBRARY(major) "libcapstone.so." TEXT(major)
 
-/* Holds the disassembler's functions, loaded when first needed: it has tables for all processors,
- * which the dynamic linker would take 2 ms to load in every recording. */
+/* Holds the disassembler's functions, loaded on first use: its library has tables for all
+ * processors, and loading it always would cost every recording 2 ms. */
 static struct {
 	cs_err (*open)(cs_arch arch, cs_mode mode, csh *handle);
 	cs_err (*option)(csh handle, cs_opt_type type, size_t value);
@@ -457,8 +457,8 @@ bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jum
 
 /* ---- arguments ---- */
 
-/* Returns the bit of the argument that is passed in `reg`, from the lowest on; 0 = none. Only the
- * full register and its 32-bit half count. */
+/* Returns the bit of the argument passed in register `reg` (bit 0 = first argument); 0 = none. Only
+ * the full register and its lower 32 bits count. */
 static unsigned argument_of(uint16_t reg)
 {
 	static const uint16_t registers[][2] = {{X86_REG_RDI, X86_REG_EDI},
@@ -481,10 +481,11 @@ static bool ignores(const cs_insn *in)
 		x->operands[0].reg == x->operands[1].reg);
 }
 
-/* Holds the state of following the paths through a function: arguments read so far. */
+/* Holds the state of a walk along all paths through a function. */
 struct way {
 	const struct decoded *d;
-	uint8_t *seen; /* by instruction: bits of the arguments already followed there */
+	uint8_t *seen; /* by instruction: argument bits with which a path through it was followed
+			  already */
 	unsigned read;
 	patch_passes *f;
 	void *arg;
@@ -529,8 +530,8 @@ static void take_way(struct way *w, const cs_insn *in, unsigned holds)
 		go(w, i, holds);
 }
 
-/* Follows the path from the i-th instruction on, until no argument is unchanged or all were
- * followed before. */
+/* Follows a path from the i-th instruction on, until every argument has been overwritten, or was
+ * unchanged here on an earlier path. */
 static void go(struct way *w, size_t i, unsigned holds)
 {
 	for (; i < w->d->count && holds & ~w->seen[i]; i++) {

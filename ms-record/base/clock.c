@@ -12,15 +12,16 @@
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
 #define SETTLED_NS UINT64_C(1000000)
-#define RESTARTED (UINT64_C(1) << 20) /* stamps; processors differ by far less than this */
-#define MEASURED_NS UINT64_C(400000)  /* measuring time; its ends are exact to 20 ns each */
+#define RESTARTED (UINT64_C(1) << 20) /* in stamps; the TSCs of processors differ far less */
+#define MEASURED_NS UINT64_C(400000)  /* duration of the measurement; each end is exact to 20 ns */
 
 uint64_t clock_mono(void)
 {
 	return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Reads both clocks at the same moment: the fastest of several tries, which was not interrupted. */
+/* Reads both clocks at the same moment. Of several tries it returns the fastest, which was probably
+ * not interrupted. */
 static struct clock_pair read_both(void)
 {
 	struct clock_pair best = {0, 0};
@@ -76,7 +77,7 @@ void clock_watch(struct clock *c, const struct mg_session *m)
 	c->blind = &m->blind;
 }
 
-/* Adds a pair, or replaces the newest one. */
+/* Adds a pair (stamp, time), or replaces the newest one. */
 static void add_pair(struct clock *c, uint64_t stamp, uint64_t ns, bool add)
 {
 	c->newest += add;
@@ -85,15 +86,16 @@ static void add_pair(struct clock *c, uint64_t stamp, uint64_t ns, bool add)
 	c->pairs[c->newest % CLOCK_PAIRS] = (struct clock_pair){stamp, ns};
 }
 
-/* Switches to counted stamps if the guest has; the last pair of the TSC is kept. */
+/* If the guest has switched from the TSC to counted stamps, switches too; keeps the last pair of
+ * the TSC. */
 static void look_at_guest(struct clock *c)
 {
 	if (!c->tsc || !c->blind || !__atomic_load_n(c->blind, __ATOMIC_SEQ_CST))
 		return;
 	c->tsc = false;
 	c->changed_ns = clock_now(c);
-	/* If the switch is noticed more than a second late, the TSC is already past the first
-	 * counted stamps; if it has restarted, it is behind its last pair. */
+	/* The TSC may have passed the value of the first counted stamp, if the switch is noticed
+	 * more than a second late. It may also have restarted, below its last pair. */
 	uint64_t last = cpu_counter(), now = clock_stamp(c);
 	uint64_t before = c->pairs[c->newest % CLOCK_PAIRS].stamp;
 	last = last < before ? before : last;
@@ -154,7 +156,7 @@ static double interpolate(const struct clock_pair *a, const struct clock_pair *b
 	return (double)a->ns + (part > 1 ? 1 : part) * (double)(b->ns - a->ns);
 }
 
-/* Returns the time of a stamp in ns; `i` is the index of the pair before it. */
+/* Returns the time of a stamp in ns; `i` is the index of the last pair at or before the stamp. */
 static uint64_t ns_behind(const struct clock *c, uint32_t i, uint64_t stamp)
 {
 	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
@@ -176,7 +178,7 @@ uint64_t clock_tick_slow(struct clock *c, uint64_t stamp)
 	if (tick < c->tick)
 		tick = c->tick;
 	c->tick = tick;
-	/* Finds the stamps that this tick covers between the two pairs. */
+	/* Finds the range of stamps in this tick, between the pairs before and after the stamp. */
 	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
 	c->lo = c->hi = 0;
 	if (i == c->newest || stamp < a->stamp)

@@ -27,13 +27,15 @@
 struct clock {
 	bool tsc;
 	const uint64_t *sequence; /* shared counter, used if not `tsc` */
-	const uint32_t *blind;    /* guest's flag: not 0 = TSC no longer used; NULL = no flag */
-	uint64_t counted;         /* first counted stamp; earlier stamps are of the TSC */
-	uint64_t changed_ns; /* when the guest's change to counted stamps was seen; 0 = no change */
+	const uint32_t *blind;    /* guest's flag: nonzero = it no longer uses the TSC; NULL = no
+				     flag */
+	uint64_t counted;         /* first stamp from `sequence`; earlier stamps are TSC values */
+	uint64_t changed_ns; /* time at which the guest's switch to counted stamps was noticed; 0 =
+				none */
 	uint64_t start_mono; /* start time on CLOCK_MONOTONIC, ns */
 	uint64_t start_wall; /* start time on CLOCK_REALTIME, ns */
 	struct clock_pair {
-		uint64_t stamp, ns; /* ns since start_mono */
+		uint64_t stamp, ns; /* stamp, and its time in ns since start_mono */
 	} pairs[CLOCK_PAIRS];
 	uint32_t count, newest;
 	uint64_t lo, hi; /* stamps in [lo, hi) are in tick `tick` */
@@ -49,25 +51,26 @@ uint64_t clock_mono(void);
 /* Starts a clock whose zero is now. `sequence` is the shared counter, or NULL for the TSC. */
 void clock_start(struct clock *c, const uint64_t *sequence);
 struct mg_session;
-/* Lets the guest of this session change to counted stamps from now on. */
+/* Prepares for a switch of this session's guest from the TSC to counted stamps. */
 void clock_watch(struct clock *c, const struct mg_session *m);
-/* Starts a clock whose zero is the stamp `stamp` of another clock that runs on the TSC. Copies
- * the later pairs of the other clock. */
+/* Starts a clock whose time 0 is the stamp `stamp` of clock `from`, which uses the TSC. Copies the
+ * later pairs of `from`. */
 void clock_fork(struct clock *c, const struct clock *from, uint64_t stamp);
 /* Returns the current stamp. */
 uint64_t clock_stamp(const struct clock *c);
-/* Takes a pair (at most one per ms) and returns the current stamp. Changes to counted stamps if
- * the guest did. */
+/* Adds a (stamp, time) pair, at most one per ms, and returns the current stamp. Switches to counted
+ * stamps if the guest has. */
 uint64_t clock_round(struct clock *c);
-/* Returns the last stamp before the TSC restarted, or 0 if it did not. Time stands still at that
- * stamp until stamps are counted. */
+/* Returns the last stamp before the TSC restarted, or 0 if it has not. The clock stays at this
+ * stamp until it switches to counted stamps. */
 uint64_t clock_restarted(const struct clock *c);
-/* Tells whether all stamps published before the last clock_round are visible, except pending
- * ones. */
+/* Tells whether every stamp published before the last clock_round is visible to us by now. Pending
+ * stamps, whose records are not written yet, are excepted. */
 bool clock_settled(const struct clock *c);
 /* Returns the time of a stamp taken before the last clock_round, in ns since the start. */
 uint64_t clock_ns(const struct clock *c, uint64_t stamp);
-/* Returns the tick of a stamp, in MS_TRACE_TICK_NS; never less than the last call returned. */
+/* Returns the time of a stamp in ticks of MS_TRACE_TICK_NS; never less than the previous call
+ * returned. */
 uint64_t clock_tick_slow(struct clock *c, uint64_t stamp);
 static inline uint64_t clock_tick(struct clock *c, uint64_t stamp)
 {

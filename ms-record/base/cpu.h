@@ -20,8 +20,8 @@
 static inline uint64_t cpu_counter(void);
 static inline unsigned cpu_match8(const uint32_t *words, uint32_t mask, uint32_t key);
 static inline long cpu_syscall(long number, const uint64_t args[6]);
-/* Tells whether the counter runs at one rate on all cores, even asleep, and the kernel trusts
- * it. */
+/* Tells whether the counter runs at the same constant rate on all cores, even in sleep states, and
+ * the kernel uses it. */
 bool cpu_counter_usable(void);
 
 #include MS_CPU_H

@@ -12,12 +12,12 @@
 int descriptor_named(const char *text);
 /* Closes `fd` unless it is -1. Keeps errno. */
 void descriptor_close(int fd);
-/* Returns a signalfd for the signals that end ms-record and for `more` (0 = none), and blocks
- * these signals. Blocks SIGPIPE and SIGXFSZ, too, so that a closed pipe or a file size limit is
- * an error of one file and does not end ms-record. *before: the previous mask. Returns -1 with
- * errno set. */
+/* Blocks the signals that end ms-record, and signal `more` (0 = none), and returns a signalfd for
+ * them. Also blocks SIGPIPE and SIGXFSZ, so that a closed pipe or a file size limit is an error of
+ * one file and does not end ms-record. *before: the previous mask. Returns -1 with errno set. */
 int descriptor_signals(int more, sigset_t *before);
-/* Tells whether the other end of a socket belongs to our user or to root. *pid: its process. */
+/* Tells whether the process at the other end of a socket runs as our user or as root. *pid receives
+ * its pid. */
 bool descriptor_trusted(int fd, pid_t *pid);
 /* Returns our user's name, or number if it has none; valid until the next call. */
 const char *descriptor_user(void);

@@ -12,7 +12,7 @@
 struct elfmap {
 	const uint8_t *file; /* NULL = no file */
 	uint64_t bytes;
-	struct ms_elf_reader elf; /* its headers, including section headers */
+	struct ms_elf_reader elf; /* the file's headers, including section headers */
 };
 
 /* Holds a symbol table and the names of its symbols. */
@@ -21,16 +21,17 @@ struct elfmap_table {
 	size_t count;
 	const char *strings; /* names; the last byte is a NUL */
 	uint64_t bytes;
-	bool dynamic; /* it is the dynamic symbol table */
+	bool dynamic; /* the dynamic symbol table, not the full one */
 };
 
-/* Maps the file. `fd` may be -1 and is not needed afterwards. Returns false if it is no valid
- * ELF file or its section headers are outside of it; then there is nothing to close. */
+/* Maps the file. `fd` may be -1 (then it fails), and may be closed afterwards. Returns false if the
+ * file is not valid ELF or its section headers are not within it; then there is nothing to
+ * close. */
 bool elfmap_open(struct elfmap *m, int fd);
 void elfmap_close(struct elfmap *m);
 /* Returns the address of a part of the file, or NULL if the part is not wholly inside the file. */
 const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes);
-/* Finds the symbol table in section `i`. Returns false if the section is none. */
+/* Describes section `i` in *t if it is a symbol table. Returns false if it is not. */
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t);
 /* Returns the name of a symbol; "" = it has none. */
 static inline const char *elfmap_name(const struct elfmap_table *t, const Elf64_Sym *y)

@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Opens a non-blocking socket that listens. Returns -1 with errno set on failure. */
+/* Opens a non-blocking listening socket. Returns -1 with errno set on failure. */
 int packet_listen(const char *name, int backlog);
-/* Connects to a listening socket, which may take up to `patience_s` seconds, as may later calls
- * on the connection. Returns -1 with errno set on failure. */
+/* Connects to a listening socket. This call and later calls on the connection time out after
+ * `patience_s` seconds. Returns -1 with errno set on failure. */
 int packet_connect(const char *name, unsigned patience_s);
 
 /* Sends `n` bytes over the connection `to`, with the file `fd` unless that is -1. Returns false

@@ -13,7 +13,7 @@ struct process {
 	pid_t pid;               /* 0 = not known yet */
 	int pidfd;               /* -1 = none */
 	int folder;              /* descriptor of /proc/PID, or -1 */
-	uint64_t signature;      /* of the address space; changes at an exec */
+	uint64_t signature;      /* hash of the address space's layout; changes at an exec */
 	uint64_t signature_seen; /* signature at the last sample */
 	char *exe;               /* path of the program */
 	const char *cwd; /* current folder when the process was first seen, or NULL; borrowed */

@@ -51,8 +51,8 @@ size_t process_linker_args(const char *args, size_t n)
 	return p < end ? (size_t)(p - args) : n;
 }
 
-/* Tells whether a mapped file is the argument `name`. A name without a slash was searched for in
- * the library path. */
+/* Tells whether a mapped file is the program that argument `name` of the dynamic linker names. A
+ * `name` without a slash was looked up in the library path. */
 static bool is_program(const char *mapped, uint64_t inode, const char *name, const struct stat *st)
 {
 	const char *base = strrchr(mapped, '/');

@@ -13,6 +13,6 @@
 void process_exe(int folder, char path[PROCESS_EXE]);
 /* Stores the path as process_exe does, for the process `pid`. */
 void process_exe_of(pid_t pid, char path[PROCESS_EXE]);
-/* Returns how many bytes of the arguments, which end with a NUL, belong to the dynamic linker,
- * in a process whose program is not the one that `exe` links to. */
+/* Returns how many bytes of `args`, which end with a NUL, are the dynamic linker's name and
+ * options. Only for a process whose program was started through the linker ("ld.so ./app"). */
 size_t process_linker_args(const char *args, size_t n);

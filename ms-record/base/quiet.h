@@ -9,9 +9,10 @@
 
 /* Prepares the recorder for quiet_begin. Call it before starting a helper process. */
 void quiet_prepare(void);
-/* Called in the helper: makes computing threads of the recorder wait until quiet_end, at most
- * 100 ms. Both functions do nothing in other processes. */
+/* Called in the helper: makes threads of the recorder that use the processor wait until quiet_end,
+ * at most 100 ms. quiet_begin and quiet_end do nothing in other processes. */
 void quiet_begin(void);
 void quiet_end(void);
-/* Waits while the recorder is quiet. A thread of the recorder calls it before it computes. */
+/* Waits while quiet_begin is in effect. A thread of the recorder calls it before long
+ * computations. */
 void quiet_wait(void);

@@ -36,9 +36,9 @@
 #include "libcommon/proc/proc.h"
 
 #define STACK 16384u
-#define SPINS 200 /* polls of the word before the calling thread sleeps */
+#define SPINS 200 /* times that a caller polls `word` before it sleeps */
 #define STEP_NS UINT64_C(20000000)
-#define STARVED_NS UINT64_C(5000000000) /* longest wait for a reader without a processor */
+#define STARVED_NS UINT64_C(5000000000) /* longest wait for a reader that does not get to run */
 #define KILLED_NS UINT64_C(100000000)
 #define AGAIN_NS UINT64_C(5000000000) /* how long a process is not read after a timeout */
 
@@ -46,7 +46,7 @@ enum { IDLE, ASKED, DONE };
 
 struct reader {
 	uint32_t word; /* IDLE, ASKED or DONE; atomic, a futex */
-	pid_t pid, of; /* the reader's pid; the pid of the process that made it */
+	pid_t pid, of; /* pid of the reader; pid of its creator */
 	long number, result;
 	uint64_t args[6];
 	struct iovec here, there;
@@ -56,8 +56,8 @@ struct reader {
 
 static __thread struct {
 	struct reader *reader; /* NULL = no reader */
-	pid_t waits;           /* process whose memory could not be read in time */
-	uint64_t until_ns;     /* end of the time in which it is not read */
+	pid_t waits;           /* pid of a process that could not be read in time */
+	uint64_t until_ns;     /* time until which reads of that process fail at once */
 } own;
 
 /* ---- the reader ---- */
@@ -91,7 +91,7 @@ static void end_reader(struct reader *r)
 	uint64_t until = clock_mono() + KILLED_NS;
 	pid_t gone = 0;
 	if (r->of != getpid())
-		return; /* forked since: the reader and its memory are our parent's */
+		return; /* after a fork, the reader and its memory belong to our parent */
 	kill(r->pid, SIGKILL);
 	while (!(gone = waitpid(r->pid, NULL, __WALL | WNOHANG)) && clock_mono() < until)
 		usleep(200);
@@ -147,7 +147,7 @@ static struct reader *make_reader(void)
 
 /* ---- the calling thread ---- */
 
-/* Tells whether a reader does not sleep but has no processor yet. */
+/* Tells whether a reader is runnable, but still waits for a processor. */
 static bool is_starved(const struct reader *r)
 {
 	char path[32], text[512] = "";
@@ -176,8 +176,8 @@ static bool await(struct reader *r)
 	return true;
 }
 
-/* Has the reader make a system call and returns its result, or -ETIMEDOUT if the call still
- * waits; its reader is then killed. */
+/* Makes the reader execute a system call and returns the result. -ETIMEDOUT if the call blocks for
+ * too long: then the reader is killed. */
 static long call(long number, const uint64_t args[6])
 {
 	struct reader *r = own.reader;

@@ -14,16 +14,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TIMED_READ_NS UINT64_C(500000000) /* longest wait for a piece */
+#define TIMED_READ_NS UINT64_C(500000000) /* longest wait for one piece */
 #define TIMED_PIECE ((size_t)1 << 20)     /* most bytes read at once */
 
-/* Reads `bytes` bytes of the process that the thread `pid` belongs to; if that is not permitted
- * by pid, reads them from `mem`, its /proc/PID/mem, unless `mem` is -1. Returns false with errno
- * set if not all can be read. ETIMEDOUT: the read took too long, and for some seconds reads of
- * that process by this thread fail at once, because they would time out, too. The calling
- * thread's resources are freed when it ends. */
+/* Reads `bytes` bytes from the memory of the process to which thread `pid` belongs; if reading by
+ * pid is not permitted, from `mem` (its /proc/PID/mem), unless `mem` is -1. Returns false with
+ * errno set if not all can be read. ETIMEDOUT: the read took too long. For some seconds, further
+ * reads of that process by the calling thread then fail at once, because they would time out, too.
+ * Resources of the calling thread are freed when it ends. */
 bool timed_read(pid_t pid, int mem, uint64_t address, void *to, size_t bytes);
-/* Tells whether reads of this process by this thread fail at once after a timeout. */
+/* Tells whether reads of this process by the calling thread fail at once, because an earlier read
+ * timed out. */
 bool timed_waits(pid_t pid);
 /* Frees the calling thread's resources now. */
 void timed_end(void);

@@ -11,7 +11,7 @@ struct wake {
 	unsigned word;   /* futex: changes when a round is needed */
 };
 
-/* Wakes the thread after a change, such as the end of an image. */
+/* Wakes the thread because something changed, for instance because a process has ended. */
 void wake_up(struct wake *w);
 /* Changes a futex in shared memory and wakes at most `threads` threads that wait for it. */
 void wake_shared(uint32_t *word, uint32_t threads);

@@ -8,7 +8,8 @@
 #include "cpu.h"
 #include "libcommon/proc/proc.h"
 
-/* Tells whether the kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
+/* Tells whether the kernel trusts the TSC: it uses the TSC as its clock source, or a paravirtual
+ * clock based on the TSC. */
 static bool kernel_trusts_tsc(void)
 {
 	char name[32];

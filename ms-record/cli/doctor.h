@@ -18,7 +18,7 @@ struct control_options;
 struct doctor {
 	const struct control_options *opt;
 	const char *root; /* "/proc", or --proc-root */
-	bool made;        /* --proc-root is given: not this machine's /proc */
+	bool made;        /* --proc-root is given, so `root` is not this machine's /proc */
 	FILE *to;
 	unsigned notes, noes;
 };
@@ -31,13 +31,13 @@ int doctor_run(const struct control_options *o, FILE *to);
 /* Prints one finding. */
 void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Reads the file `name` below the root as a string. Returns false, with "", if it is empty or
- * cannot be read. */
+/* Reads the file `name` in d->root as a string. Returns false, with "", if it is empty or cannot be
+ * read. */
 bool doctor_read(const struct doctor *d, const char *name, char *text, size_t room);
-/* Tells whether this process has a capability, according to `self/status` below the root. */
+/* Tells whether this process has capability number `what`, according to self/status in d->root. */
 bool doctor_capable(const struct doctor *d, int what);
-/* Reports whether symbols are available for the C library `path`, which for a process is below
- * its root. */
+/* Reports whether symbols are available for the C library at `path`. For another process, `path` is
+ * below /proc/PID/root. */
 void doctor_libc(struct doctor *d, const char *path);
 
 /* ---- the parts ---- */

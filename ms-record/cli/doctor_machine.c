@@ -72,7 +72,7 @@ static void look_at_rights(struct doctor *d)
 	doctor_read(d, "sys/kernel/yama/ptrace_scope", text, sizeof text);
 	int scope = atoi(text);
 	bool may = doctor_capable(d, CAP_SYS_PTRACE);
-	bool target = d->opt->pids.n != 0; /* with -p, the process's own findings decide */
+	bool target = d->opt->pids.n != 0; /* with -p, the examination of that process decides */
 	enum doctor_how less = target ? DOCTOR_OK : DOCTOR_NOTE;
 	if (scope >= 3)
 		doctor_say(d, less, "ptrace_scope",

@@ -172,8 +172,8 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
-/* Refuses options of --leak-check that have no effect because there is no scan, or none at a
- * mark. */
+/* Refuses options of --leak-check that have no effect: without a scan, or, for those on marks,
+ * without a scan at marks. */
 static int check_leak(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
@@ -201,7 +201,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* Refuses --sample with an option that needs all blocks, and a seed without it. */
+/* Refuses --sample with an option that needs all blocks, and a sampling seed without --sample. */
 static int check_sample(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
@@ -224,7 +224,7 @@ static void choose_seed(struct session_options *s)
 			s->sample_seed = (uint64_t)getpid();
 }
 
-/* Checks the options for a running process: options without effect are refused. */
+/* Checks the options for attaching to a running process: refuses options without effect. */
 static int read_attached(struct options *o, const char *command, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
@@ -266,8 +266,8 @@ static int read_doctor(struct options *o, struct ms_err *err)
 		       : 0;
 }
 
-/* Checks the options of --standby. Nothing is recorded yet, so options on how to record are
- * refused. */
+/* Checks the options of --standby. Nothing is recorded yet, so it refuses options on how to
+ * record. */
 static int read_standby(const struct options *o, int n, struct ms_err *err)
 {
 	const char *name = ms_cli_other(&o->cli, "standby env hook quiet");
@@ -319,7 +319,7 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 	return 0;
 }
 
-/* Derives options that several rooms need, each in its own form. */
+/* Derives options that several modules need in different forms. */
 static void derive(struct options *o)
 {
 	struct control_options *r = &o->record;
@@ -369,7 +369,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	return 0;
 }
 
-/* Tells whether a name ends in ".trace", which no other program writes. */
+/* Tells whether a file name ends in ".trace", a suffix that only MemScope uses. */
 static bool is_trace(const char *s)
 {
 	size_t n = s ? strlen(s) : 0;

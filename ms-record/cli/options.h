@@ -12,7 +12,8 @@
 struct options {
 	struct control_options record;
 	struct poll_options poll;
-	const char *tell, *tell_verb; /* --tell FILE VERB: nothing is recorded */
+	const char *tell, *tell_verb; /* --tell FILE VERB: send a request to a recorder; nothing is
+					 recorded */
 	bool quiet, report;           /* report: run ms-report at the end */
 	bool no_addresses;            /* --without=addresses, the default: has no effect */
 	bool doctor;                  /* --doctor: report whether recording would work */
@@ -29,14 +30,14 @@ const char *options_behind(const struct options *o);
 
 /* ---- values of options, and their combinations: options_values.c ---- */
 
-/* Read the values of the options with these names into the members that their table rows
- * specify. */
+/* Functions for the options with these names: each parses a value and stores it in the member that
+ * the option's table row specifies. */
 ms_cli_take options_follow, options_drop, options_fail_on, options_leak_check, options_leak_mark,
 	options_leak_align, options_leak_mask, options_start, options_env, options_keep,
 	options_hook, options_pid, options_rate, options_wait;
 
 /* Checks that --keep and the other options can be combined. Returns 0, or -1 with `err` set. */
 int options_check_keep(const struct files_options *o, struct ms_err *err);
-/* Checks the options for --poll once all are read: options without effect are refused. Returns
- * 0, or -1 with `err` set. */
+/* Checks the options for --poll, after all options are read: refuses options without effect.
+ * Returns 0, or -1 with `err` set. */
 int options_check_poll(struct options *o, struct ms_err *err);

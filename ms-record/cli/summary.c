@@ -20,7 +20,7 @@
 #include "ms-record/heap/sampled.h"
 
 #define LOST_NAMED 3u
-#define THEN_NS UINT64_C(10000000) /* a sample this near to the peak counts as taken at the peak */
+#define THEN_NS UINT64_C(10000000) /* RSS samples this close to the peak are shown as of the peak */
 
 /* Format a value as text; the text lives until the end of the block around the call. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
@@ -77,7 +77,8 @@ static unsigned percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
 }
 
-/* Returns how many images other than `said` were not fully recorded; *lost: their lost events. */
+/* Returns the number of images, except `said`, that were not fully recorded. *lost receives the
+ * number of their lost events. */
 static uint64_t other_trouble(const struct control *c, const struct image *said, uint64_t *lost)
 {
 	uint64_t programs = 0;
@@ -141,7 +142,7 @@ static void print_quality(const struct control *c, const struct image *m)
 	fputc('\n', stderr);
 }
 
-/* Returns the option for a larger buffer: four times its size now, at least 256 MiB. */
+/* Returns the option that makes the buffer four times as large, but at least 256 MiB. */
 static const char *larger_buffer(const struct control *c, char room[40])
 {
 	uint64_t mib = c->opt->session.buffer_bytes / (UINT64_C(1) << 20) * 4;
@@ -177,7 +178,7 @@ static void print_lost(const struct control *c)
 		     n - LOST_NAMED == 1 ? " was" : "s were");
 }
 
-/* Explains why recording stopped early. Returns false if it did not. */
+/* Explains in `text` why recording stopped early. Returns false if it did not stop early. */
 static bool stopped(const struct image *m, char text[400])
 {
 	const char *then = "recording stopped there, the program went on";
@@ -500,7 +501,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 		     m->guest.passed_early);
 }
 
-/* Prints the further images, such as "run.trace.d/: 14 more programs, 9 MiB, largest
+/* Prints the images after the first, such as "run.trace.d/: 14 more programs, 9 MiB, largest
  * python3.4202; 22 trivial ones not kept". */
 static void print_further(const struct control *c)
 {

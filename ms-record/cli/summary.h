@@ -14,6 +14,6 @@ void summary_failures(const struct control *c);
 /* Runs ms-report on the trace. Its output goes to standard error, because standard output is the
  * command's. */
 void summary_report(const struct control *c);
-/* Tells whether the command's heap grows faster than this rate, as ms-report judges it, and
- * reports it; also reports if it cannot be judged, unless `quiet`. */
+/* Tells whether the command's heap grows faster than this rate, as ms-report judges it, and if so,
+ * reports the growth. If growth cannot be judged, reports that, unless `quiet`. */
 bool summary_grows(const struct control *c, double bytes_per_second, bool quiet);

@@ -16,8 +16,8 @@
 
 #include "ms-record/control/control.h"
 
-/* Returns the path of the first trace for reading, even if it is a descriptor passed to us; NULL
- * if it cannot be read. */
+/* Returns a path from which the first trace can be read, even if the trace was written to a
+ * descriptor passed to us; NULL if it cannot be read. */
 static char *readable(const struct control *c, char *room, size_t size)
 {
 	struct stat st;
@@ -28,9 +28,9 @@ static char *readable(const struct control *c, char *room, size_t size)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? room : NULL;
 }
 
-/* Runs ms-report on the first trace. The trace's path becomes the last word of `argv`, in place
- * of the first of its two NULLs. The output goes to our standard error, or nowhere unless
- * `shown`. Returns its status, or -1 after reporting that it could not run. */
+/* Runs ms-report on the first trace. `argv` ends with two NULLs, the first of which is replaced by
+ * the trace's path. The output goes to our standard error, or is discarded unless `shown`. Returns
+ * ms-report's exit status, or -1 after reporting that it could not run. */
 static int run_report(const struct control *c, const char *option, char **argv, bool shown)
 {
 	int status = -1, errors = 0;

@@ -19,8 +19,9 @@
 
 struct attach_modules {
 	uint64_t inode[MODULES_MOST]; /* inode of each entry's file */
-	bool seen[MODULES_MOST];      /* found mapped by the update in progress */
-	bool begun, opened;           /* opened: an update is due even without a change */
+	bool seen[MODULES_MOST];      /* the current update found the module mapped */
+	bool begun, opened;           /* begun: updated before; opened: update even if nothing seems
+					 changed */
 	uint32_t wanted;              /* value of modules_wanted at the last update */
 };
 
@@ -38,7 +39,8 @@ struct attach_modules *attach_modules_forked(const struct attach_modules *parent
 	return m;
 }
 
-/* Returns the number of table entries, within bounds: the process can write the count. */
+/* Returns the number of table entries, limited to the table's size because the process could
+ * overwrite the number. */
 static uint32_t entries(const struct modules *all)
 {
 	uint32_t n = __atomic_load_n(&all->mem->module_count, __ATOMIC_RELAXED);
@@ -88,8 +90,8 @@ static void add(struct modules *all, const struct attach_module *m, uint32_t epo
 	__atomic_store_n(&all->mem->module_count, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Updates the table. Modules no longer mapped are closed first, because new ones may be at their
- * addresses. */
+/* Updates the table. First closes modules that are no longer mapped, because new modules may be
+ * mapped at the same addresses. */
 static void refresh(struct modules *all, const struct attach_maps *maps, uint32_t epoch)
 {
 	struct attach_modules *a = all->attached;

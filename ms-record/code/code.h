@@ -31,15 +31,18 @@ struct process;
 struct module {
 	uint64_t start, end, bias;
 	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
-	uint32_t epoch_loaded, epoch_closed; /* epoch_closed: UINT32_MAX = still open */
-	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
+	uint32_t epoch_loaded, epoch_closed; /* epochs at loading and at closing; epoch_closed
+						UINT32_MAX = still open */
+	uint32_t kind;                       /* module kind as in the trace (MS_MODULE_KIND) */
 	bool guest;
 	struct held_file *file; /* NULL = the file is not known */
 	uint8_t build_id_size, build_id[MG_BUILD_ID_MOST];
 	uint64_t loaded; /* stamp when it was loaded */
-	uint32_t same;   /* id of the first module of the same file; 0 = this is it, or none */
+	uint32_t same;   /* id of the first module of the same file; 0 = this module is the first,
+			    or has no file */
 	char *path;      /* path of the file, owned by its first module */
-	char *name;      /* the dynamic linker's name if not a whole path; owned likewise */
+	char *name;      /* name used by the dynamic linker, if not an absolute path; owned like
+			    `path` */
 };
 
 /* Lists the values of MS_MODULE_KIND in the trace. */
@@ -57,7 +60,7 @@ struct module_epoch {
 	uint32_t epoch;
 };
 
-/* Limits how many modules are remembered that are repeatedly opened and closed. */
+/* Maximum number of closed modules remembered because they may be opened again. */
 #define MODULES_CLOSED 1024u
 #define MODULES_ROOM (2 * MODULES_CLOSED)
 
@@ -66,19 +69,21 @@ struct module_file {
 	const struct held_file *file;
 };
 
-/* Holds the modules of a session. The creator fills in the first part, which is borrowed. */
+/* Holds the modules of a session. The creator fills in the members before the empty line; pointers
+ * there are borrowed. */
 struct modules {
 	const struct process *process;
 	const struct clock *clock;
 	struct mg_session *mem;    /* header shared with the guest */
-	struct mg_session *image;  /* header of the image in which it was forked, or `mem` */
+	struct mg_session *image;  /* header of the image from which the session was forked, or
+				      `mem` */
 	struct mg_module *table;   /* the guest's table of modules */
 	uint32_t table_max;        /* capacity of `table` */
-	struct frame_lists *lists; /* functions of modules without unwind tables of their own */
-	bool no_interpreter;       /* no interpreter is searched for */
+	struct frame_lists *lists; /* function tables of modules that have no unwind tables */
+	bool no_interpreter;       /* do not search for an interpreter */
 
-	struct attach_modules *attached;    /* attached: we keep the guest's table; NULL = not
-					       attached */
+	struct attach_modules *attached;    /* state by which we update the guest's table of an
+					       attached process; NULL = not attached */
 	struct interpreter *interpreter;    /* NULL = none found */
 	struct ms_record_writer records;    /* records for the next batch */
 	MS_ARRAY(struct module_file) files; /* files of all modules so far */
@@ -86,18 +91,19 @@ struct modules {
 	MS_ARRAY(uint32_t) open;            /* indexes of the modules that are not closed */
 	struct {
 		uint32_t v[MODULES_ROOM];
-		size_t next, n; /* `next`: index of the next entry; `n`: number of entries */
+		size_t next, n; /* next: index of the entry to be replaced next; n: number of
+				   entries */
 	} reopened; /* most recently closed modules that are not the first of their file */
-	/* epochs that began when a module was opened or closed, by stamp */
+	/* epochs that began when a module was opened or closed, in order of stamp */
 	MS_ARRAY(struct module_epoch) epochs;
 	struct attach_maps maps; /* mappings of files and of code */
-	uint32_t seen;           /* number of entries of the guest's table taken over */
+	uint32_t seen;           /* number of entries of the guest's table processed */
 	struct module_entry {
 		uint64_t loaded; /* load stamp; a different stamp means a different module */
 		uint32_t number; /* index into `all` */
 		bool closed;
 	} * entries;           /* one for each entry of `table` */
-	uint32_t closed_epoch; /* epoch at the last check for closed modules */
+	uint32_t closed_epoch; /* epoch when closed modules were last searched for */
 	uint64_t maps_read_ns, maps_stamp;
 	bool maps_old; /* the mappings have changed since they were read */
 };

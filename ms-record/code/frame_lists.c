@@ -16,7 +16,8 @@ static struct mg_frames_entry *entries_of(const struct frame_lists *l, const str
 	return (struct mg_frames_entry *)(l->memory + f->offset);
 }
 
-/* Returns the number of an identical list, or 0: a library may be loaded repeatedly. */
+/* Returns the number of an existing list with the same content, or 0. Lists repeat because a
+ * library may be loaded repeatedly. */
 static uint32_t find_listed(const struct frame_lists *l, const struct mg_frames *f,
 			    const struct frames_table *t)
 {
@@ -63,12 +64,12 @@ uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 	return listed;
 }
 
-/* Checks only the position of each list. That is sufficient even if a recorded program has
- * overwritten a list. */
+/* Checks only that each list lies within the shared memory: even if the recorded program overwrote
+ * a list's content, reading it is safe. */
 void frame_lists_take(struct frame_lists *l)
 {
 	uint32_t n = __atomic_load_n(&l->mem->frames_count, __ATOMIC_ACQUIRE);
-	l->used = l->bytes; /* the old lists stay, and none is added */
+	l->used = l->bytes; /* keeps the existing lists and adds no more */
 	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++) {
 		struct mg_frames f;
 		memcpy(&f, l->memory + l->lists + i * sizeof f, sizeof f);
