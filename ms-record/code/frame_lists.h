@@ -35,7 +35,7 @@ uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 /* Reads the lists of an earlier recording from the shared memory. No more lists can be added
  * then. */
 void frame_lists_take(struct frame_lists *l);
-/* Returns the list of the module that starts at `start`, or NULL. */
+/* Returns the function list of the module that starts at `start`, or NULL. */
 const struct mg_frames *frame_lists_find(const struct frame_lists *l, uint64_t start);
-/* Reads the word at `offset` of the shared memory, if it belongs to a listed function. */
+/* Reads the word at `offset` of the shared memory, if it is part of a list. False = it is not. */
 bool frame_lists_read(const struct frame_lists *l, uint64_t offset, uint64_t *word);

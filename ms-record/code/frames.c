@@ -22,7 +22,7 @@
 
 #define GUESS_MOST (UINT64_C(64) << 20) /* largest segment that is searched */
 #define GUESS_WORK (1u << 24)           /* most entries examined while guessing */
-#define GUESS_LEAST 4u                  /* fewest functions of an accepted guess */
+#define GUESS_LEAST 4u                  /* minimum number of functions for a guess to be accepted */
 #define ENTRIES_MOST (1u << 22)
 
 enum { PE_OMIT = 0xff, PE_PCREL = 0x10 };
@@ -41,7 +41,7 @@ static uint64_t take(struct cursor *c, unsigned n)
 		c->bad = true;
 		return 0;
 	}
-	memcpy(&v, c->at, n); /* little-endian, like this machine */
+	memcpy(&v, c->at, n); /* the field is little-endian, like this machine */
 	c->at += n;
 	return v;
 }
@@ -86,7 +86,7 @@ struct entry {
 	size_t next;  /* offset of the next entry in the section */
 	size_t id;    /* offset of the bytes after the length */
 	uint32_t cie; /* distance back from `id` to the entry's CIE; 0 = the entry is a CIE */
-	bool end;     /* a terminator of length 0 */
+	bool end;     /* the entry is a terminator, of length 0 */
 };
 
 /* Reads the entry at `at`. False = there is none, or it is incomplete. */
@@ -150,7 +150,8 @@ struct cie {
 	bool known;
 };
 
-/* Reads the start of an FDE's function. False = invalid, or not in the module's code. */
+/* Reads the start address of an FDE's function. False = the FDE is invalid, or the address is
+ * outside of the module's code. */
 static bool read_function(const struct frames_section *s, const struct entry *e,
 			  const struct frames_code *code, struct cie *cie, uint64_t *start)
 {
@@ -214,8 +215,8 @@ void frames_build(const struct frames_section *s, const struct frames_code *code
 
 /* ---- without section headers ----------------------------------------------------------------- */
 
-/* Returns the number of functions in a sequence of entries at `at`, and its end; 0 = not a
- * sequence. */
+/* Returns the number of functions in the sequence of .eh_frame entries that begins at `at`, and
+ * stores the sequence's end in *end; 0 = there is no valid sequence. */
 static unsigned length(const struct frames_section *s, size_t at, const struct frames_code *code,
 		       size_t *end, unsigned *work)
 {
@@ -313,8 +314,8 @@ static void use(const struct looked *l, const struct frames_section *s, struct f
 	t->high = s->address + s->n;
 }
 
-/* Reads .eh_frame at the position given by the file's section headers. False = unknown position;
- * true also if there is no such section. */
+/* Reads .eh_frame at the address that the file's section headers give. Returns false if these do
+ * not tell whether there is an .eh_frame, true with an empty table if there is none. */
 static bool by_section(const struct looked *l, int fd, struct frames_table *t)
 {
 	struct ms_elf_reader file;
@@ -372,8 +373,8 @@ bool frames_find(const struct attach_memory *mem, int proc, const struct attach_
 {
 	struct looked l;
 	bool wanted =
-		look(&l, mem, map->start); /* most modules have a header: their files need not be
-					      opened */
+		look(&l, mem, map->start); /* an .eh_frame_hdr, as most modules have, makes opening
+					      the file unnecessary */
 	int fd = wanted ? attach_elf_open(proc, map) : -1;
 	bool found = wanted && frames_find_in(mem, fd, map->start, t);
 	descriptor_close(fd);

@@ -23,15 +23,15 @@ struct frames_section {
 	uint64_t address; /* address of the first byte */
 };
 
-/* Describes the range of code that entries may refer to, and the address to which offsets are
- * relative; high - base < 2 GiB. */
+/* Describes the range of addresses that functions may have, and the address to which offsets in
+ * tables are relative; high - base < 2 GiB. */
 struct frames_code {
 	uint64_t low, high, base;
 };
 
 struct frames_table {
-	uint64_t low, high;                       /* the part of .eh_frame that was read */
-	MS_ARRAY(struct mg_frames_entry) entries; /* sorted, each start only once; malloc'ed */
+	uint64_t low, high;                       /* address range of the .eh_frame data read */
+	MS_ARRAY(struct mg_frames_entry) entries; /* sorted, without duplicates; malloc'ed */
 };
 
 /* Adds the functions of a section to t->entries and sorts them. Unknown entries are skipped. */
@@ -41,12 +41,12 @@ void frames_build(const struct frames_section *s, const struct frames_code *code
  * `*n` bytes at offset `*at`. False = there is none. */
 bool frames_guess(const struct frames_section *segment, const struct frames_code *code, size_t *at,
 		  size_t *n);
-/* Builds the table of the module whose ELF header is at the start of `map`, if it lacks one of its
- * own. `proc`: folder /proc/PID. False = none is needed or possible; else the caller frees
- * t->entries. */
+/* Builds an unwind table for the module whose ELF header is at the start of `map`, if the module
+ * has no .eh_frame_hdr. `proc`: folder /proc/PID. Returns false if no table is needed or can be
+ * built; else the caller frees t->entries. */
 bool frames_find(const struct attach_memory *mem, int proc, const struct attach_map *map,
 		 struct frames_table *t);
-/* Builds the table of the module that starts at `start` from its open file `fd` (-1 = not
- * available). Returns as frames_find does. */
+/* Builds an unwind table as frames_find does, for the module that starts at `start`, from its open
+ * file `fd` (-1 = not available). */
 bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start,
 		    struct frames_table *t);

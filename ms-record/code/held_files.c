@@ -14,7 +14,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/lookup.h"
 
-/* All files held by the run; under `lock`. */
+/* Lists all files held open for the whole run. Protected by `lock`. */
 static struct {
 	pthread_mutex_t lock;
 	MS_ARRAY(struct held_file *) all;
@@ -35,7 +35,7 @@ bool held_file_touched(const struct held_file *f)
 	       ms_ns_of(st.st_ctim) != f->ctime_ns;
 }
 
-/* Returns the limit of held files: half of the descriptors are left for other uses. */
+/* Returns the maximum number of files held open: half of the descriptor limit. */
 static size_t most(void)
 {
 	struct rlimit files;
@@ -49,8 +49,8 @@ static void close_one(struct held_file *f)
 	held.open--;
 }
 
-/* Closes the oldest file that can be reopened by its path, among the next few hundred; if there is
- * none, the oldest. */
+/* Closes the oldest held file that can be reopened by its path. Examines only the oldest few
+ * hundred; if none of these can be reopened, closes the oldest. */
 static void make_room(void)
 {
 	enum { LOOKS = 256 };

@@ -20,13 +20,14 @@ struct held_file {
 	char *path; /* path by which it was first opened */
 };
 
-/* Takes over `fd`, whose file is `path`. Returns the held file, which stays valid for the whole
- * run. NULL = not a regular file, or no room; `fd` is then closed. */
+/* Takes ownership of `fd`, an open descriptor of the file at `path`. Returns the held file, which
+ * stays valid for the whole run. NULL = not a regular file, or no room; `fd` is then closed. */
 struct held_file *held_file_keep(int fd, const char *path, bool may_close);
-/* Returns the held file with that path and inode if it has not been written since; else NULL. */
+/* Returns the held file with that path and inode, if its content was not changed after it was
+ * opened; else NULL. */
 struct held_file *held_file_find(const char *path, uint64_t inode);
 /* Tells whether the file may have been overwritten and its modification time reset: its change time
  * (ctime) differs, but its path and its number of links do not. */
 bool held_file_touched(const struct held_file *f);
-/* Tells whether `st` describes the held file, not overwritten since. */
+/* Tells whether `st` is the status of the held file, with unchanged content. */
 bool held_file_same(const struct held_file *f, const struct stat *st);

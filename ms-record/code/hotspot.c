@@ -19,8 +19,8 @@
 
 enum { ENTRIES_MOST = 16384, FLAGS_MOST = 8192, FLAG_BYTES_MOST = 256 };
 
-/* Describes an entry of the virtual machine's table of fields (VMStructEntry); type_entry is a
- * VMTypeEntry. */
+/* Describes an entry of HotSpot's table of C++ fields (VMStructEntry). struct type_entry is
+ * HotSpot's VMTypeEntry. */
 struct field_entry {
 	uint64_t type, name, type_name;
 	uint32_t is_static, unused;
@@ -32,7 +32,7 @@ struct type_entry {
 	uint64_t bytes;
 };
 
-/* Lists the fields that are searched for. Static fields give their value, others their offset. */
+/* Lists the fields searched for. For static fields the value is read, for others the offset. */
 enum { LOW, HIGH, FLAGS, FLAG_COUNT, FLAG_NAME, FLAG_ADDRESS, FIELDS };
 static const char *const wanted[FIELDS][2] = {
 	[LOW] = {"CodeCache", "_low_bound"}, [HIGH] = {"CodeCache", "_high_bound"},
@@ -78,7 +78,7 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 	return true;
 }
 
-/* Holds the beginning of a name, long enough to distinguish the wanted names; "" = unreadable. */
+/* Holds the first bytes of a name, enough to distinguish the wanted names; "" = unreadable. */
 struct name {
 	char text[24];
 };
@@ -99,8 +99,8 @@ static uint64_t word(struct memory *m, uint64_t at)
 
 /* ---- the virtual machine ---- */
 
-/* Reads the `wanted` fields into `values`. False = some are missing. *some: the table is not
- * empty. */
+/* Reads the `wanted` fields into `values`. False = some are missing. *some is set if the table is
+ * not empty. */
 static bool read_fields(struct memory *m, uint64_t at, uint64_t *values, bool *some)
 {
 	struct field_entry e;
@@ -152,9 +152,10 @@ static bool ask(struct memory *memory, const struct attach_module *m, uint64_t *
 	bool some;
 	attach_elf_dynamic(&read, m, tables, 2);
 	if (!tables[0].address || !tables[1].address)
-		return true; /* a virtual machine other than HotSpot */
+		return true; /* not HotSpot but another virtual machine */
 	if (!read_fields(memory, word(memory, tables[0].address), values, &some))
-		return some; /* if some: an unsupported version; else not relocated yet */
+		return some; /* true = an unsupported version; false = libjvm is not relocated yet,
+				ask again */
 	if (!values[LOW] || values[HIGH] <= values[LOW])
 		return false;
 	if (keeps_frames(memory, values, bytes_of_flag(memory, word(memory, tables[1].address)))) {

@@ -8,7 +8,7 @@
 
 struct process;
 
-/* Finds the range [*low, *high) reserved for the process's compiled Java code; empty if that keeps
- * no frame pointers (no -XX:+PreserveFramePointer). False = not known yet. Reads the process's
- * memory; call only if libjvm.so is mapped. */
+/* Finds the address range [*low, *high) reserved for compiled Java code; an empty range if this
+ * code keeps no frame pointers (no -XX:+PreserveFramePointer). False = not known yet. Reads the
+ * process's memory; call only if libjvm.so is mapped. */
 bool hotspot_frames(const struct process *process, uint64_t *low, uint64_t *high);

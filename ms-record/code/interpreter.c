@@ -25,11 +25,11 @@
 /* ---- the cold part of a function ---- */
 
 struct function {
-	int32_t start, entry; /* relative to the header, as in .eh_frame_hdr */
+	int32_t start, entry; /* offsets from the table's header, as in .eh_frame_hdr */
 };
 
-/* Finds the cold part of a function. Compilers place rarely executed code elsewhere, and only jumps
- * connect it to its function: it is the part of the module that most jumps lead to. */
+/* Finds the cold part of a function: compilers move rarely executed code elsewhere. Takes the entry
+ * of the module's unwind table to which most jumps of the function lead. */
 static void find_cold(const struct attach_memory *mem, const struct attach_module *m,
 		      const struct attach_symbol *eval, uint64_t cold[2])
 {
@@ -139,13 +139,13 @@ static const struct version {
 
 enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, FREE_THREADED, SYMBOLS };
 
-#define NO_PATCH 0xffu /* third part of a version: unknown */
+#define NO_PATCH 0xffu /* patch level of a version if not known */
 
 /* Returns the version in the format of PY_VERSION_HEX; 0 = before 3.8. */
 static uint32_t version_of(const struct attach_memory *mem, const struct attach_symbol *found)
 {
 	uint32_t hex = 0;
-	if (found[VERSION].address) /* exists from 3.11 on */
+	if (found[VERSION].address) /* a symbol of Python 3.11 and later */
 		mem->read(mem->arg, found[VERSION].address, &hex, sizeof hex);
 	else if (found[IN_3_10].address)
 		hex = 0x030a0000 | NO_PATCH << 8;
@@ -166,8 +166,8 @@ static void tell(struct modules *all, const struct version *v, const struct atta
 	find_cold(mem, m, &found[EVAL], p.eval[1]);
 	all->mem->python = p;
 	__atomic_store_n(&all->mem->python.ready, 1, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* a new epoch makes threads read
-								      the addresses */
+	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* threads read the addresses
+								      when they see a new epoch */
 }
 
 static void note_unknown(struct modules *all, uint32_t hex, bool another, bool free_threaded)
@@ -182,8 +182,8 @@ static void note_unknown(struct modules *all, uint32_t hex, bool another, bool f
 		 free_threaded ? "free-threaded " : "", version);
 }
 
-/* Tells whether the module's name may be that of a Python. Once one was found, the name must begin
- * with "python" or "libpython". */
+/* Tells whether the module may be a Python interpreter, by its name. If `another` was found
+ * already, the name must begin with "python" or "libpython". */
 static bool may_be_one(const char *name, bool another)
 {
 	return another ? !strncmp(name, "libpython", 9) || !strncmp(name, "python", 6)

@@ -18,11 +18,12 @@ struct interpreter;
 struct modules;
 
 /* Checks whether the file that begins at `map` (one of the mappings last read) is an interpreter.
- * The guest receives the addresses of the first one that it can read. Any other one, or one that
- * only a forked child has, is noted as unreadable: the addresses are set once, for the image and
- * all its forked children. */
+ * The guest receives the addresses of the first interpreter whose frames it can read. Another
+ * interpreter, or one that only a forked child has, is recorded as unreadable: the addresses are
+ * set only once, for the image and all its forked children. */
 void interpreter_look(struct modules *all, const struct attach_map *map);
-/* Notes an interpreter by its file name; the file was closed before it could be checked. */
+/* Records that a closed file, which could not be examined, was an interpreter, judged by its
+ * name. */
 void interpreter_missed(struct modules *all, const char *path);
 /* Calls interpreter_look for each mapping last read. */
 void interpreter_find(struct modules *all);
@@ -40,11 +41,12 @@ struct interpreter_code {
 	uint32_t first_line;
 };
 
-/* Returns the number of a code object, from 1; equal content has the same number. 0 = there are too
- * many. */
+/* Returns the number of a code object, from 1; code objects with equal content have equal numbers.
+ * 0 = there are too many. */
 #define INTERPRETER_CODES_MOST (1u << 22)
 uint32_t interpreter_add_code(struct modules *all, const struct interpreter_code *c);
-/* Returns the frame at an instruction of that code, with the guest's numbering of instructions. */
+/* Returns the frame for an instruction of code object `code`; `instruction` is numbered as in the
+ * guest. */
 struct ms_frame interpreter_frame(struct modules *all, uint32_t code, uint32_t instruction);
 void interpreter_free(struct interpreter *i);
 

@@ -32,8 +32,8 @@ void interpreter_free(struct interpreter *i)
 
 /* ---- text ---- */
 
-/* Writes a character in UTF-8 and returns its bytes. A surrogate that stands for an undecodable
- * byte becomes that byte again. */
+/* Writes a character in UTF-8 and returns the number of bytes. A surrogate that represents an
+ * undecodable byte is written as that byte. */
 static size_t put_character(char *out, uint32_t c)
 {
 	if (c >= 0xdc80 && c <= 0xdcff) {
@@ -56,7 +56,8 @@ static const char *text_of(struct ms_arena *a, const struct interpreter_text *t)
 	char *out = ms_arena_alloc(a, n * 4 + 1);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t c = 0;
-		memcpy(&c, t->bytes + i * t->width, t->width); /* little-endian, like ours */
+		memcpy(&c, t->bytes + i * t->width, t->width); /* characters are little-endian, like
+								  this machine */
 		at += put_character(out + at, c);
 	}
 	return out;
@@ -81,8 +82,8 @@ static uint32_t take_number(struct table *t)
 	return v;
 }
 
-/* Reads a table entry. Returns its line relative to the previous entry's; *none: its instructions
- * have no line. */
+/* Reads an entry of a line table. Returns the difference between its line and the previous entry's
+ * line. *none: the entry's instructions have no line. */
 static int64_t take_entry(struct table *t, unsigned kind, bool *none)
 {
 	enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
@@ -103,8 +104,8 @@ static int64_t take_entry(struct table *t, unsigned kind, bool *none)
 	return v & 1 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1);
 }
 
-/* Returns the line of an instruction from a table of pairs: step in bytes of code, step in lines.
- * `before`: the line step applies before its code. */
+/* Returns the line of an instruction from a table of pairs; each pair has a step in bytes of code
+ * and a step in lines. `before`: the line step applies before the pair's code, not after it. */
 static uint32_t line_by_pairs(const struct table *t, bool before, uint32_t first_line,
 			      uint32_t instruction)
 {

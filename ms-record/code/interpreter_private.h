@@ -12,7 +12,8 @@ struct code {
 	const uint8_t *lines;
 	size_t lines_bytes;
 	uint32_t first_line;
-	uint32_t module, function; /* 0 = not in the trace yet; function: from 1 */
+	uint32_t module, function; /* module id and function number (from 1) in the trace; 0 = not
+				      written yet */
 };
 struct source {
 	const char *file;
@@ -25,8 +26,9 @@ struct named {
 
 struct interpreter {
 	struct ms_arena arena;
-	size_t bytes;     /* size of all code objects */
-	char unknown[40]; /* name of an interpreter that cannot be read; "" = none */
+	size_t bytes;     /* bytes of all code objects */
+	char unknown[40]; /* name and version of an interpreter whose frames cannot be read; "" =
+			     none */
 	MS_ARRAY(struct code) codes;
 	MS_ARRAY(struct source) sources;
 	MS_ARRAY(struct named) functions;

@@ -25,7 +25,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 #include "code.h"
 
-#define CTIME_STEP_NS UINT64_C(20000000) /* how much too early a file's change time may be */
+#define CTIME_STEP_NS UINT64_C(20000000) /* maximum lag of a file's change time behind the clock */
 
 /* ---- what is mapped ---- */
 
@@ -52,7 +52,7 @@ static int open_seen(const struct process *process, const char *path)
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Tells whether the open file is the mapped one. */
+/* Tells whether `fd` is the file mapped at `p`. */
 static bool is_mapped(int fd, const struct attach_map *p)
 {
 	struct stat st;
@@ -80,7 +80,8 @@ int module_file_open(const struct process *process, const struct attach_map *p, 
 	return -1;
 }
 
-/* Returns the path of a mapping's file, malloc'ed. " (deleted)" may be a real part of the name. */
+/* Returns the path of a mapping's file, malloc'ed. Removes " (deleted)" unless it is a real part of
+ * the file's name. */
 static char *path_of(const struct process *process, const struct attach_map *p, bool *deleted)
 {
 	char *path = ms_xstrdup(p->path);
@@ -138,8 +139,9 @@ static uint64_t unwind_table(const struct module *m)
 	return m->eh_frame_hdr ? m->eh_frame_hdr - m->bias : 0;
 }
 
-/* Tells whether the file is that of `m`. Without a build-id it must match in layout, and be older
- * than the recording, so that it cannot have been replaced since. */
+/* Tells whether `fd` is the file from which module `m` was loaded. If `m` has no build-id, the
+ * layout must match and the file must be older than the recording, so that it cannot have been
+ * replaced after loading. */
 static bool is_proven(const struct modules *all, const struct module *m, int fd)
 {
 	struct ms_elf_reader f;
@@ -164,8 +166,8 @@ static struct held_file *open_proven(const struct modules *all, const struct mod
 	return NULL;
 }
 
-/* Searches for the file of a relative name: in the current or the first working directory of the
- * process, and next to its executable. malloc'ed path; NULL = not found. */
+/* Searches for the file of a module by a relative name: in the process's current and first working
+ * directories, and next to its executable. malloc'ed path; NULL = not found. */
 static char *search(const struct modules *all, struct module *m, const char *name)
 {
 	char exe[4096], cwd[4096], *path;
@@ -214,8 +216,8 @@ static bool same_build(const struct module *a, const struct module *b)
 	return a->file && a->file == b->file;
 }
 
-/* Tells whether the unchanged file of `f` is mapped at `p` for `m`. Checks the file at its path,
- * then the held file. */
+/* Tells whether the file mapped at `p` for module `m` is the file of the earlier module `f`,
+ * unchanged. Compares with the file at the path, and with the held file. */
 static bool unchanged(const struct modules *all, const struct module *f, const struct module *m,
 		      const struct attach_map *p)
 {
@@ -228,8 +230,9 @@ static bool unchanged(const struct modules *all, const struct module *f, const s
 	       (f->file->fd >= 0 && !fstat(f->file->fd, &st) && held_file_same(f->file, &st));
 }
 
-/* Returns the index of the first module with that path (or name) and the layout of `m`, and either
- * the same build or, with `p`, the very file mapped there. -1 = none. */
+/* Returns the index of the first module of the same file as `m`: with path `path` (or with name
+ * `name` if `path` is NULL) and the same layout. If `p` is NULL, the builds must be equal too; else
+ * the file mapped at `p` must be that module's, unchanged. -1 = none. */
 static ssize_t first_of(const struct modules *all, const struct module *m, const char *path,
 			const char *name, const struct attach_map *p)
 {

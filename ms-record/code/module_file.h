@@ -10,16 +10,16 @@ struct module;
 struct modules;
 struct process;
 
-/* Finds path and file of a module whose range and kind are known, and the first module of the same
- * file, from which `m` then gets path, build-id and descriptor. `name`: the guest's name for it,
- * perhaps a path relative to a former working directory. `p`: its mapping; NULL = closed or
- * unknown: a file is then accepted only if it matches what was in memory. Sets `*deleted` if the
- * path leads to no file, or to another one. */
+/* Finds path and file of module `m`, whose range and kind are known. If an earlier module has the
+ * same file, `m` gets path, build-id and descriptor from it. `name`: the name that the guest
+ * reported, perhaps a path relative to a former working directory. `p`: the module's mapping; NULL
+ * = the module is closed or its mapping unknown, so a file is accepted only if it matches what was
+ * in memory. Sets *deleted if the path leads to no file, or to a different one. */
 void module_file_find(struct modules *all, struct module *m, const char *name,
 		      const struct attach_map *p, bool *deleted);
-/* Opens the file mapped at `p`, by its path in the process's view, or, if that leads to another
- * file (sets `*other`), by the kernel's link to it. -1 = not permitted. */
+/* Opens the file mapped at `p`: by its path as the process sees it, or, if another file is there
+ * now (then *other is set), by the kernel's link to the mapped file. -1 = not permitted. */
 int module_file_open(const struct process *process, const struct attach_map *p, const char *path,
 		     bool *other);
-/* Holds the file of that mapping for later use. Any thread may call it. */
+/* Keeps the file mapped at `p` open for later use. Any thread may call this. */
 void module_file_hold(const struct process *process, const struct attach_map *p);

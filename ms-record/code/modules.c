@@ -39,7 +39,7 @@ void modules_free(struct modules *m)
 {
 	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < m->all.n; i++)
-		if (!m->all.v[i].same) /* else both belong to the file's first module */
+		if (!m->all.v[i].same) /* else path and name belong to the file's first module */
 			MS_FREE(m->all.v[i].path, m->all.v[i].name);
 	interpreter_free(m->interpreter);
 	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries, m->attached, m->files.v,
@@ -90,10 +90,11 @@ void modules_read_maps(struct modules *all)
 	all->maps_stamp = clock_stamp(all->clock);
 	all->maps_old = false;
 	if (attach_maps_read(&maps, all->process->folder, NULL))
-		return; /* a zombie has no mappings: the old ones are kept */
+		return; /* a zombie has no mappings, so the last ones are kept */
 	if (all->maps.n && all->process->signature &&
 	    process_signature(all->process->folder) != all->process->signature) {
-		attach_maps_free(&maps); /* the process has called exec, or seems to have */
+		attach_maps_free(&maps); /* the signature changed, so the process has probably
+					    called exec */
 		return;
 	}
 	attach_maps_free(&all->maps);
@@ -161,7 +162,8 @@ static void write_module(struct modules *all, uint32_t id, struct module *m,
 	ms_record_end(w);
 }
 
-/* Records that a module was closed at `ns` (0 = is open again); `id`: first module of its file. */
+/* Records that a module was closed at `ns`, or, if 0, reopened. `id`: id of the first module of its
+ * file. */
 static void write_unloaded(struct modules *all, uint32_t id, uint64_t ns)
 {
 	struct ms_record_writer *w = batch_record(&all->records, 64);
@@ -188,8 +190,8 @@ static void note_epoch(struct modules *all, uint64_t stamp, uint32_t epoch)
 	}
 }
 
-/* Stores a module and returns its index: that of a reopened module closed long ago, or a new
- * one. */
+/* Stores a module and returns its index. A module that was opened before may replace another such
+ * module that was closed long ago. */
 static uint32_t place(struct modules *all, const struct module *m)
 {
 	uint32_t i = (uint32_t)all->all.n;
@@ -217,8 +219,8 @@ static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
 	all->reopened.n += all->reopened.n < MODULES_ROOM;
 }
 
-/* Adds a module whose range and kind are known, and finds its path and file. Returns its id.
- * `gone`: it is closed, and its addresses may belong to another module. */
+/* Adds a module whose range and kind are known, and finds its path and file. Returns the module's
+ * id. `gone`: the module is closed, so that its addresses may belong to another module. */
 static uint32_t add(struct modules *all, struct module m, const char *name, bool gone)
 {
 	const struct attach_map *p =
@@ -241,8 +243,8 @@ static uint32_t add(struct modules *all, struct module m, const char *name, bool
 
 /* ---- the guest's table ---- */
 
-/* Copies the fields that the guest wrote before it counted the entry; it may write the others at
- * any time. */
+/* Copies the fields that the guest wrote before it incremented the number of entries. It may change
+ * the other fields at any time. */
 static void copy_entry(struct mg_module *to, const struct mg_module *from)
 {
 	memset(to, 0, sizeof *to);
@@ -333,19 +335,20 @@ static void note_closed(struct modules *all)
 			continue;
 		e->closed = true;
 		close_module(all, e->number, all->table[i].epoch_closed);
-		/* The guest increments the epoch again after closing. */
+		/* The guest increments the epoch once more after it has closed a module. */
 		note_epoch(all, closed, m->epoch_closed + 1);
 		write_unloaded(all, m->same ? m->same : e->number + 1,
 			       clock_ns(all->clock, closed));
-		attach_maps_free(&all->maps); /* the mappings may be those of the closed module */
+		attach_maps_free(&all->maps); /* the mappings last read may include the closed
+						 module */
 		if (!all->attached)
 			__atomic_store_n(&all->table[i].taken, 1, __ATOMIC_RELEASE);
 	}
 }
 
-/* Adds modules for which the guest reused entries of closed ones. An incomplete entry has no load
- * stamp, or one later than its close stamp, which is still its predecessor's. Returns whether any
- * were added. */
+/* Adds modules whose table entries the guest has reused after closing other modules. Skips entries
+ * still being filled in: they have no load stamp, or one later than the close stamp, which still
+ * belongs to the previous module. Returns whether any module was added. */
 static bool take_again(struct modules *all)
 {
 	bool some = false;
@@ -363,7 +366,8 @@ static bool take_again(struct modules *all)
 	return some;
 }
 
-/* Wakes threads that are about to close modules: they wait until the files are held. */
+/* Wakes threads of the process that are about to close modules: they wait until we hold the
+ * modules' files open. */
 static void answer(struct modules *all, uint32_t asked)
 {
 	if (asked == __atomic_load_n(&all->mem->modules_looked, __ATOMIC_RELAXED))
@@ -403,8 +407,8 @@ static bool fits(const struct module *m, uint64_t ip, uint32_t epoch)
 	       epoch <= m->epoch_closed;
 }
 
-/* Returns the id of the module at `ip` in `epoch`; otherwise the last one that was there; 0 =
- * none. */
+/* Returns the id of the module that contained `ip` in `epoch`; if there was none, of the latest one
+ * that ever contained it; 0 = none. */
 static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 {
 	const struct module *v = all->all.v, *best = NULL;
@@ -421,8 +425,8 @@ static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 	return best ? (uint32_t)(best - v) + 1 : 0;
 }
 
-/* Returns the difference between memory and file addresses for a mapped part of a file, which may
- * be mapped a second time on its own. */
+/* Returns the difference between the memory address and the file's virtual address for a mapped
+ * part of a file. The part may be a second, separate mapping. */
 static uint64_t bias_of(const struct ms_elf_reader *f, const struct attach_map *p)
 {
 	uint64_t bias = 0;

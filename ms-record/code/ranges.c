@@ -15,9 +15,9 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 
-#define REST 20u /* length of the pause, in durations of the read */
+#define REST 20u /* length of the pause, as a multiple of the time that the read took */
 #define AHEAD_NS UINT64_C(50000000)
-#define ASKED_MOST 64u /* attempts: a starting virtual machine has not chosen its code range yet */
+#define ASKED_MOST 64u /* maximum searches; a starting VM has not chosen its range yet */
 
 static uint64_t flags_of(const struct ms_proc_map *m)
 {
@@ -30,7 +30,7 @@ static bool is_framed(const struct ranges *all, const struct ms_proc_map *m)
 	return m->start >= all->framed_low && m->end <= all->framed_high && !m->inode;
 }
 
-/* Writes at most `max` ranges to the list and merges adjacent ones without a file. Returns their
+/* Writes up to `max` ranges to the list, merging adjacent ranges that map no file. Returns their
  * number. */
 static uint32_t fill(const struct ranges *all, struct mg_range *list, const struct ms_regions *r)
 {
@@ -39,7 +39,7 @@ static uint32_t fill(const struct ranges *all, struct mg_range *list, const stru
 	uint32_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ms_proc_map *m = &r->v[i].map;
-		bool framed = is_framed(all, m); /* the virtual machine may place code there at any
+		bool framed = is_framed(all, m); /* a virtual machine may put code there at any
 						    time */
 		uint64_t flags = framed ? MG_RANGE_CODE | MG_RANGE_FRAMED : flags_of(m);
 		if (!framed && (m->perms[0] != 'r' || (m->perms[1] != 'w' && m->perms[2] != 'x')))
@@ -100,7 +100,8 @@ bool ranges_look(struct ranges *all)
 	struct ms_regions r = {0};
 	uint64_t now = clock_now(all->clock);
 	__atomic_store_n(&all->mem->ranges_wanted, 0,
-			 __ATOMIC_SEQ_CST); /* later requests count again */
+			 __ATOMIC_SEQ_CST); /* set before reading, so that later requests are not
+					       lost */
 	bool can = !ms_regions_read(&p, false, &r);
 	uint64_t took = clock_now(all->clock) - now;
 	if (can)

@@ -11,7 +11,8 @@
 struct clock;
 struct process;
 
-/* Holds the lists of a session. The creator fills in the first part, which is borrowed. */
+/* Holds the lists of a session's mapped address ranges, made for the guest. The creator fills in
+ * the members before the empty line; pointers there are borrowed. */
 struct ranges {
 	const struct process *process;
 	const struct clock *clock;
@@ -23,14 +24,17 @@ struct ranges {
 
 	bool read;        /* mappings were read at least once */
 	uint64_t free_at; /* ns: end of the pause after the last read */
-	/* range of run-time code that keeps frame pointers; number of searches for this range */
+	/* address range of run-time code that keeps frame pointers, and number of searches for
+	 * it */
 	uint64_t framed_low, framed_high;
 	uint32_t framed_asked;
 };
 
-/* Tells whether the guest has asked for a list, and the pause since the last one is over. */
+/* Tells whether the guest has asked for a list of ranges, and the pause after the last read of maps
+ * is over. */
 bool ranges_due(const struct ranges *all);
 
-/* Reads /proc/PID/maps if the guest has asked for a list or has none yet (draining thread, once a
- * round). If reading fails, the guest's list stays. Returns true if it tried. */
+/* Reads /proc/PID/maps and writes a new list if the guest has asked for one or has none yet. If
+ * reading fails, the guest keeps its list. Returns true if it tried. The draining thread calls this
+ * once a round. */
 bool ranges_look(struct ranges *all);

@@ -58,8 +58,8 @@ uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f
 	return (uint32_t)s->nodes.n;
 }
 
-/* Combines an address with the low 15 bits of the epoch in its unused bits. The cache is emptied
- * before these 15 bits wrap around. */
+/* Returns an address with the low 15 bits of the epoch in address bits that are not used. Clears
+ * the cache when these 15 bits wrap around. */
 static uint64_t tag(struct stacks *s, uint64_t ip, uint32_t epoch)
 {
 	if (epoch >> 15 > s->cache_epoch) {

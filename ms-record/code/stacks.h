@@ -30,7 +30,7 @@ struct stacks {
 	MS_ARRAY(struct ms_node) nodes;
 	struct ms_lookup frame_index, node_index;
 	struct stacks_cached {
-		uint64_t ip; /* epoch in bits 48 to 62 */
+		uint64_t ip; /* address, with the epoch in bits 48 to 62 */
 		uint32_t parent, node;
 	} * cache;
 	uint32_t cache_epoch;
@@ -50,7 +50,8 @@ uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f
 uint32_t stacks_cached(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch);
 void stacks_remember(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch, uint32_t node);
 
-/* Returns the path of an empty stack (`base`: node of a marker above it, or 0). */
+/* Returns the path of an empty stack. `base`: node of a marker that is the parent of the stack's
+ * outermost frame, or 0. */
 static inline struct stacks_path stacks_root(uint32_t epoch, uint32_t base)
 {
 	uint64_t x = ((uint64_t)epoch << 32 | base) + 1;

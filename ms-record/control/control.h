@@ -32,7 +32,7 @@ struct attach_process {
 	struct standby_attach *standby; /* NULL = the process is not on standby */
 	pid_t pid;
 	char *program;           /* path of its executable */
-	struct session *session; /* until the draining thread owns it */
+	struct session *session; /* the process's session, until the draining thread owns it */
 	bool failed;             /* the recording failed or never began */
 };
 
@@ -41,11 +41,12 @@ struct refusal {
 	char *why; /* a complete message */
 };
 
-/* Holds the processes named by -p. Each is attached to separately; all are recorded in one run. The
- * first one that can be attached to gets FILE, each further one a trace in FILE.d/. One that cannot
- * be attached to is kept with its reason and does not affect the others. c->attach is the first. */
+/* Holds the processes named by -p. Each is attached to separately, and all are recorded in one run.
+ * The trace of the first process that can be attached to is FILE, those of the others are in
+ * FILE.d/. A process that cannot be attached to is listed with the reason and does not affect the
+ * others. c->attach belongs to the first process. */
 struct multi_attach {
-	size_t asked; /* processes that -p named */
+	size_t asked; /* number of processes named by -p */
 	MS_ARRAY(struct attach_process) all;
 	MS_ARRAY(struct refusal) refused;
 };
@@ -55,7 +56,8 @@ struct control {
 	struct multi_attach multi_attach;
 	/* attachment to the (first) process; NULL = the guest is preloaded */
 	struct attach *attach;
-	struct inject *inject; /* set if inject.h started the command; else NULL */
+	struct inject *inject; /* state of inject.h if the guest is injected or exec calls are
+				  traced; else NULL */
 	struct launch launch;
 	struct files files;
 	struct writer writer;
@@ -70,7 +72,8 @@ struct control {
 	uint8_t run_id[16];
 	uint32_t next_image;
 	uint64_t buffer_used;
-	uint64_t alive_ns; /* time when a process that --wait=all waits for last existed */
+	uint64_t alive_ns; /* last time at which a process that --wait=all waits for still
+			      existed */
 	/* Processes left behind by the command that are no longer recorded. */
 	struct session_pids left;
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
@@ -79,17 +82,21 @@ struct control {
 	bool symbols_done, symbols_late;
 	bool attached; /* -p: launch.pid is not our child */
 	bool ended;    /* the command has ended; its child processes may still be recorded */
-	bool closing;  /* the end has begun: processes that still run are no longer recorded */
+	bool closing;  /* remaining sessions are being ended: processes that still run are no longer
+			  recorded */
 	bool showing;  /* the terminal shows the progress of the final scan */
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
 	int status; /* waitpid status of the command */
 	MS_ARRAY(struct image) images;
-	uint64_t rewritten;             /* value at the last check */
-	uint64_t progress, progress_ns; /* of the writing thread; time of last change */
-	uint64_t kept, trivial, missed; /* numbers of further images */
+	uint64_t rewritten;             /* number of rewritten traces at the last check */
+	uint64_t progress, progress_ns; /* the writing thread's progress at the last check, and time
+					   of its last change */
+	uint64_t kept, trivial, missed; /* numbers of images after the first: kept, trivial, not
+					   recorded */
 	struct hook_results hooks;      /* results of --hook */
-	bool not_run; /* the command was killed before it ran: a hook or the recording failed */
+	bool not_run; /* the command was killed before it ran, because a hook or the recording
+			 failed */
 	struct ms_err refused; /* first reason why an image could not be recorded */
 };
 
@@ -108,8 +115,8 @@ void control_stop(struct control *c, const char *why);
 int control_fork(struct control *c, struct ms_err *err);
 /* Handles pending signals. */
 void control_read_signals(struct control *c);
-/* Forwards pending signals to the command during start-up, when the recording cannot be stopped
- * yet: a second signal does not stop it either. */
+/* Forwards pending signals to the command during start-up. The recording cannot be stopped yet, not
+ * even by a second signal. */
 void control_hand_on_signals(struct control *c);
 /* Appends symbols to all traces that are kept. */
 void control_symbols(struct control *c);
@@ -122,8 +129,8 @@ void fork_children_accept(struct control *c);
 /* Waits briefly until every child that had begun to record before the call has been found. */
 void fork_children_settle(struct control *c);
 
-/* Adds to c->left the forked children that have recorded nothing yet, but would from their first
- * allocation on. */
+/* Adds to c->left the forked children that have recorded nothing yet, and would begin to record at
+ * their next allocation. */
 void fork_children_left(struct control *c);
 
 /* Tells whether the session's process still has the guest's shared memory mapped. */
@@ -131,15 +138,15 @@ bool fork_children_keeps(const struct session *s);
 
 /* ---- the processes of -p: multi_attach.c ---- */
 
-#define CHANGES_NS UINT64_C(1000000000) /* time allowed for an exec in a process */
+#define CHANGES_NS UINT64_C(1000000000) /* how long to retry because a process calls exec */
 
 /* Examines each process without affecting it. 0, or -1 with `err` set if none can be attached to;
- * c->attach is the first that can. */
+ * c->attach belongs to the first one that can. */
 int multi_attach_look(struct control *c, struct ms_err *err);
 /* Maps the guest into each process. 0, or -1 with `err` set if none can be attached to. */
 int multi_attach_prepare(struct control *c, struct ms_err *err);
-/* Patches the hooked functions' entries in each process, which starts its recording. 0, or -1 with
- * `err` set if none can be attached to. */
+/* Patches the entries of the hooked functions in each process, which starts recording it. 0, or -1
+ * with `err` set if none can be attached to. */
 int multi_attach_go(struct control *c, struct ms_err *err);
 /* Tells whether -p named a single process that has called exec since multi_attach_look. */
 bool multi_attach_changed(const struct control *c);

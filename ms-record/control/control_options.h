@@ -24,10 +24,11 @@ struct control_options {
 	struct follow follow;
 	MS_ARRAY(pid_t) pids;    /* -p */
 	const char *proc_root;   /* NULL = /proc */
-	uint64_t duration_ns;    /* 0 = until the end of the command or process */
+	uint64_t duration_ns;    /* -d: maximum time to record; 0 = until the command or process
+				    ends */
 	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
 	uint64_t interval_ns;    /* time between /proc samples */
 	bool interval_asked;     /* -i was given */
-	bool wait_all; /* --wait=all: until all processes that COMMAND started have ended */
+	bool wait_all; /* --wait=all: record until all processes started by COMMAND have ended */
 	bool no_symbols, no_cache, verbose;
 };

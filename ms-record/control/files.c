@@ -61,8 +61,8 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 	return out;
 }
 
-/* Makes an output for `fd`. `folder`, `name`: location of its file; -1 = not a file that we
- * made. */
+/* Returns an output that writes to `fd`. `folder`, `name`: location of the file; folder -1 = `fd`
+ * was not created by us. */
 static struct output *make_output(const struct files_options *o, int fd, const char *path,
 				  int folder, const char *name)
 {
@@ -80,7 +80,7 @@ static int open_descriptor(const char *text, int fd, struct ms_err *err)
 		return ms_err_set(err, "cannot write to '%s': no open descriptor", text);
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return ms_err_set(err, "cannot write to '%s': open for reading only", text);
-	/* The command must not inherit the descriptor. */
+	/* F_DUPFD_CLOEXEC: the command must not inherit the descriptor. */
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0)
 		return ms_err_sys(err, "cannot write to '%s'", text);
@@ -92,8 +92,9 @@ static int open_descriptor(const char *text, int fd, struct ms_err *err)
 
 enum held { OURS, ANOTHERS, MOVED };
 
-/* Takes the lock by which readers see that a trace still grows, and a second recorder that the file
- * is in use. MOVED: FILE's name does not refer to the file behind `fd` (any longer). */
+/* Takes the lock of the file behind `fd`. It shows readers that the trace still grows, and other
+ * recorders that the file is in use. Returns MOVED if FILE's name does not, or no longer, refer to
+ * this file. */
 static enum held hold(const struct files *f, int fd)
 {
 	struct stat st;
@@ -109,7 +110,8 @@ static int taken(const struct files *f, struct ms_err *err)
 	return ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
 }
 
-/* Builds the name of an older FILE~ until there is something to write. False = too long. */
+/* Builds the temporary name under which an older FILE~ is kept until the first write. False = the
+ * name is too long. */
 static bool older_name(const struct files *f, char name[NAME_MAX + 1])
 {
 	return snprintf(name, NAME_MAX + 1, "%s~.%d.old", f->dest.name, (int)getpid()) <= NAME_MAX;
@@ -148,7 +150,7 @@ static int keep_old(struct files *f, struct ms_err *err)
 	return 0;
 }
 
-/* Makes room for FILE: an empty trace of ours is removed, any other file is kept once as FILE~. */
+/* Makes FILE's name free: removes an empty trace of ours, and renames any other file to FILE~. */
 static int move_old(struct files *f, struct ms_err *err)
 {
 	struct stat st;
@@ -159,10 +161,10 @@ static int move_old(struct files *f, struct ms_err *err)
 	if (!S_ISREG(st.st_mode))
 		return ms_err_set(err, "cannot write '%s': it has since been replaced", f->path);
 	int fd = openat(folder, f->dest.name, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd >= 0) /* if opening is permitted */
+	if (fd >= 0) /* without permission to open it, its lock cannot be checked */
 		held = hold(f, fd);
 	int rc = 0;
-	if (held == ANOTHERS) /* renaming would separate the file from its FILE.d */
+	if (held == ANOTHERS) /* renaming a trace in use would separate it from its FILE.d */
 		rc = taken(f, err);
 	else if (held == OURS && !st.st_size && ms_dest_ours(&st))
 		unlinkat(folder, f->dest.name, 0);
@@ -172,7 +174,7 @@ static int move_old(struct files *f, struct ms_err *err)
 	return rc;
 }
 
-/* Creates FILE and takes its lock. If two recorders try at once, the lock decides. */
+/* Creates FILE and takes its lock, which decides if two recorders create FILE at the same time. */
 static int open_regular(struct files *f, struct ms_err *err)
 {
 	for (unsigned i = 0; i < OPEN_TRIES; i++) {
@@ -196,8 +198,8 @@ static int open_regular(struct files *f, struct ms_err *err)
 
 /* ---- FILE.d ---- */
 
-/* Tells whether the folder has an index of ours. An empty one counts: its recorder may have been
- * killed just after creating it. */
+/* Tells whether the folder has an index made by this user's ms-record. An empty index counts too:
+ * its recorder may have been killed just after creating it. */
 static bool is_index(int folder)
 {
 	char head[sizeof INDEX_HEAD - 1];
@@ -207,7 +209,8 @@ static bool is_index(int folder)
 	return n == 0 || (n == (ssize_t)sizeof head && !memcmp(head, INDEX_HEAD, sizeof head));
 }
 
-/* Tells whether we made the file: EXE.PID.IMAGE.trace, or the index. */
+/* Tells whether this user's ms-record made the file: a trace named EXE.PID.IMAGE.trace, or the
+ * index. */
 static bool is_ours(int folder, const char *name)
 {
 	struct stat st;
@@ -229,8 +232,9 @@ static bool is_ours(int folder, const char *name)
 	return parts == 2;
 }
 
-/* Calls `act` for each entry of the folder except . and .. (NULL = checks that there is none).
- * Returns false if the folder is unreadable or should be empty and is not. */
+/* Calls `act` for each entry of the folder except . and .. If `act` is NULL, checks that there are
+ * no such entries. Returns false if the folder cannot be read, or is not empty and `act` is
+ * NULL. */
 static bool each_file(int folder, void (*act)(int folder, const char *name))
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -262,8 +266,8 @@ static void remove_trace(int folder, const char *name)
 		remove_ours(folder, name);
 }
 
-/* Opens FILE.d of an earlier run of ours. -1 = there is none; *foreign: something that is not a
- * recording has that name. */
+/* Opens FILE.d if an earlier run of this user's ms-record made it; else returns -1. *foreign is set
+ * if FILE.d exists but was not made by such a run. */
 static int open_earlier(const struct files *f, bool *foreign)
 {
 	struct stat st;
@@ -288,8 +292,8 @@ static int refuse_foreign(const struct files *f, struct ms_err *err)
 		f->path, f->folder);
 }
 
-/* Checks FILE.d before the command runs, so that the error does not come only with its first
- * child. */
+/* Checks FILE.d before the command runs, so that an error is not noticed only when the first child
+ * is to be recorded. */
 static int check_folder(const struct files *f, const struct files_options *o, struct ms_err *err)
 {
 	bool foreign;
@@ -376,7 +380,7 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
 	if (!f->path)
 		return NULL;
-	/* Tests the option, not the expanded path: a program may be called "fd:1". */
+	/* Examines the option, not the expanded path: a program could be called "fd:1". */
 	bool number = o->output && !strncmp(o->output, "fd:", 3);
 	if (!number && ms_dest_find(&f->dest, f->path, err))
 		return NULL;
@@ -441,7 +445,7 @@ void files_index(struct files *f, const struct image *m)
 
 void files_done(struct files *f)
 {
-	if (!f->path) /* never opened */
+	if (!f->path) /* files_open was never called */
 		return;
 	index_close(&f->index);
 	if (f->beside >= 0 && f->beside != f->dest.folder)

@@ -13,7 +13,7 @@
 struct ms_err;
 struct output;
 
-/* Holds the options of the traces' files; room cli fills them in. */
+/* Holds options about trace files; filled in by cli/. */
 struct files_options {
 	const char *output; /* NULL = EXE.PID.trace */
 	int level;          /* zstd compression level */
@@ -27,25 +27,25 @@ struct files_options {
 struct files {
 	char *path; /* path of the launched image's trace; "fd:N" for a descriptor */
 	/* Members for a regular file only: */
-	struct ms_dest dest; /* its name, symbolic links followed */
+	struct ms_dest dest; /* FILE's name after following symbolic links */
 	dev_t dev;           /* device and inode of the trace */
 	ino_t ino;
 	bool has_old;   /* an earlier file was renamed to FILE~ in this run */
 	bool has_older; /* the previous FILE~ is kept under another name until files_begin */
-	char *folder;   /* FILE.d; NULL = not possible */
+	char *folder;   /* path of FILE.d; NULL = FILE cannot have one */
 	int beside;     /* O_PATH descriptor of the folder that contains FILE.d */
 	int inside;     /* descriptor of FILE.d; -1 = not created yet */
 	struct index index;
 };
 
-/* Builds the name of the trace of process `pid`, which runs `exe` (a path), creates the file and
- * locks it against other recorders. An old file is renamed to FILE~. Opening a FIFO waits up to
- * five seconds for a reader. NULL with `err` set. */
+/* Expands the name pattern for process `pid`, which runs the program at path `exe`; creates the
+ * file and locks it against other recorders. Renames an existing file to FILE~. Opening a FIFO
+ * waits up to five seconds for a reader. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
 			  pid_t pid, struct ms_err *err);
 /* Prepares for the first write: removes an earlier recording's FILE.d, except for foreign files. */
 void files_begin(struct files *f);
-/* Removes the file if nothing was recorded, and restores the names of the old ones. */
+/* Removes the file if nothing was recorded, and renames old files back. */
 void files_discard(struct files *f);
 /* Returns the output of a trace in FILE.d for image `seq`; the file is created with its first
  * block. NULL with `err` set. */

@@ -26,14 +26,14 @@
 
 enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
 
-/* Returns a process's number in its own pid namespace; 0 = it has ended. */
+/* Returns a process's pid in its own pid namespace; 0 = the process has ended. */
 static uint32_t inner_pid(int proc)
 {
 	char text[4096];
 	return ms_proc_text_at(proc, "status", text, sizeof text) ? ms_proc_status_inner(text) : 0;
 }
 
-/* Tells whether the process has our memory mapped. */
+/* Tells whether the process has our shared memory, the file with inode `inode`, mapped. */
 static enum found has_memory(int proc, uint64_t inode)
 {
 	const struct ms_proc p = {.folder = proc};
@@ -56,8 +56,8 @@ static uint32_t leader_of(uint32_t tid)
 	return (uint32_t)ms_proc_status_number(text, "\nTgid:", tid);
 }
 
-/* Tells whether the session's process is our process `pid`; if so, keeps its /proc folder and its
- * pidfd. */
+/* Tells whether process `pid` (in our pid namespace) is the session's process. If so, keeps its
+ * /proc folder and pidfd. */
 static enum found try_pid(struct session *s, uint32_t pid)
 {
 	int proc = process_folder((pid_t)pid);
@@ -65,8 +65,8 @@ static enum found try_pid(struct session *s, uint32_t pid)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	s->process.signature =
-		process_signature(proc); /* read first: once our memory is found mapped, the names
-					    are its own */
+		process_signature(proc); /* read before has_memory: if our memory is mapped now, the
+					    process has not called exec since */
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
@@ -79,7 +79,8 @@ static enum found try_pid(struct session *s, uint32_t pid)
 	return r;
 }
 
-/* Searches all processes for the one numbered `pid` in its own namespace. */
+/* Searches all processes for the session's process, which has pid `pid` in its own pid
+ * namespace. */
 static enum found look_through_all(struct session *s, uint32_t pid)
 {
 	enum found r = FOUND_NOT;
@@ -110,7 +111,8 @@ bool fork_children_keeps(const struct session *s)
 	return s->pool && has_memory(s->process.folder, s->pool->inode) == FOUND;
 }
 
-/* Finds the process through its recording threads: the thread that took the slot may have ended. */
+/* Finds the process by the threads that record into its rings. The thread whose id is in the slot
+ * may have ended. */
 static enum found look_by_rings(struct session *s)
 {
 	enum found r = FOUND_NOT;
@@ -126,7 +128,8 @@ static enum found look_by_rings(struct session *s)
 static enum found find_process(struct session *s, const struct identity *parent)
 {
 	uint32_t pid = s->fork.claimed_pid ? leader_of(s->fork.claimed_pid) : 0;
-	/* A child of a raw clone system call may still have its parent's cached number. */
+	/* After a raw clone system call, the child's C library may still return the parent's cached
+	 * pid. */
 	if (pid && parent && pid == (uint32_t)parent->pid && parent->same_pidns)
 		return FOUND_UNSURE;
 	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
@@ -151,8 +154,8 @@ static void end_at_once(struct control *c, struct session *s)
 
 static void begin(struct control *c, struct session *s)
 {
-	/* The draining thread set it before it handed over the session, and no longer changes
-	 * it. */
+	/* The draining thread set parent_who before it handed over the session, and no longer
+	 * changes it. */
 	const struct identity *parent = s->parent_who;
 	enum found r = find_process(s, parent);
 	s->image = c->next_image++;
@@ -163,14 +166,16 @@ static void begin(struct control *c, struct session *s)
 	info_names(s, parent);
 	s->out = files_open_further(&c->files, &c->opt->files, s->name, s->process.pid, s->image,
 				    &c->refused);
-	if (!s->out) { /* no folder could be made: reported at the end */
+	if (!s->out) { /* FILE.d could not be created: reported at the end of the run */
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;
 	}
-	/* No sample yet: many children end before the next tick, which takes it. */
+	/* Does not sample the process here, because many children end before the next tick, which
+	 * samples all. */
 	if (r != FOUND)
 		s->process.signature = r == FOUND_NOT ? 0 : process_signature(s->process.folder);
-	/* Added before the draining thread has the session: the process may have ended already. */
+	/* Added to the list before the draining thread gets the session, because the process may
+	 * have ended already. */
 	s->next = c->sessions;
 	c->sessions = s;
 	if (r == FOUND_NOT)
@@ -190,7 +195,7 @@ void fork_children_settle(struct control *c)
 {
 	uint64_t start = clock_mono();
 	uint32_t rounds = wake_rounds(&c->drain.wake), images = c->next_image;
-	/* Children of newly found children are found last. */
+	/* Waits again whenever a child was found, because that child may have children. */
 	while (clock_mono() < start + SETTLE_NS && !c->skip_symbols) {
 		wake_up(&c->drain.wake);
 		usleep(200);
@@ -204,7 +209,8 @@ void fork_children_settle(struct control *c)
 	}
 }
 
-/* Tells whether the process may start to record later. */
+/* Tells whether the process has shared memory of this run mapped, so that it may begin to
+ * record. */
 static bool may_record(struct control *c, int proc)
 {
 	const struct ms_proc p = {.folder = proc};
@@ -218,8 +224,8 @@ static bool may_record(struct control *c, int proc)
 	return may;
 }
 
-/* Tells whether a process may record later. Reads only mappings of processes that began after the
- * command. */
+/* Tells whether a process that is not recorded yet may begin to record later. Processes that
+ * started before the command are excluded without reading their mappings. */
 static bool is_left(struct control *c, pid_t pid, uint64_t since)
 {
 	struct ms_proc_stat st;

@@ -78,7 +78,7 @@ struct session *handshake_running_session(struct control *c, int pid)
 	return NULL;
 }
 
-/* Returns the name of `file`, in FILE.d, relative to the trace of `old`. */
+/* Returns the path of `file`, a trace in FILE.d, relative to the folder of the trace of `old`. */
 static char *relative(const struct control *c, const struct session *old, const char *file)
 {
 	const char *folder = old->launched && c->files.folder ? basename(c->files.folder) : "";
@@ -123,8 +123,9 @@ static struct session *begin(struct control *c, const struct arrival *a, struct 
 	return s;
 }
 
-/* Returns the image that forked or executed this one, + 1 (0 = unknown). A forked child that only
- * calls exec is not kept, so its parent is returned instead. */
+/* Returns the number + 1 of the image that forked or executed process `pid` (0 = unknown). If this
+ * is a forked child that only calls exec, and is not kept, returns the number + 1 of its parent
+ * instead. */
 static uint32_t parent_image(struct control *c, pid_t pid, const struct session *old)
 {
 	const struct session *p = old ? old : handshake_running_session(c, parent_of(pid));
@@ -155,13 +156,13 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 {
 	images_missed(c, a->pid, a->parent, clock_mono(), a->exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
-	if (a->old) { /* the image that replaces a->old is known */
+	if (a->old) { /* the program that follows a->old is listed, so a->old need not name it */
 		free(a->old->exec.program);
 		a->old->exec.program = NULL;
 	}
 }
 
-/* Lists the program in the index now, as no handshake will follow. */
+/* Adds the executed program to the index now, because it will make no handshake. */
 static void missed_exec(struct control *c, const struct arrival *a, const char *path, bool becomes)
 {
 	char *text = launch_why(path);
@@ -170,7 +171,7 @@ static void missed_exec(struct control *c, const struct arrival *a, const char *
 	free(text);
 }
 
-/* Returns our number for the thread that announced an exec; 0 = unknown. */
+/* Returns the thread that announced an exec, as a tid in our pid namespace; 0 = unknown. */
 static pid_t maker_of(pid_t pid, const struct mg_handshake *h)
 {
 	char task[48];
@@ -195,7 +196,8 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 		return;
 	handshake_look(c, pid, &a);
 	snprintf(a.exe, sizeof a.exe, "%s", realpath(path, whole) ? whole : h->exe);
-	bool becomes = h->exec == MG_EXEC_SELF; /* else the new process's number is unknown */
+	bool becomes = h->exec == MG_EXEC_SELF; /* if the caller starts another process, that one's
+						   pid is not known yet */
 	bool stopped = c->stopped || c->over || !c->files.folder;
 	pid_t maker = way == LAUNCH_INJECT && !stopped ? maker_of(pid, h) : 0;
 	if (becomes && a.old)
@@ -208,7 +210,8 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	free(a.name);
 }
 
-/* Returns a session for a process that asked for one; NULL = not recorded. */
+/* Creates a session for process `pid`, which has asked for one. NULL = the process is not
+ * recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
 	struct arrival a;
@@ -260,7 +263,7 @@ void handshake_place_hooks(struct control *c, struct session *s, int fd, bool ow
 		c->hooks.refused = err;
 }
 
-/* Receives a request and its sender's process id. False = there is nothing to answer. */
+/* Receives a request, and the sender's pid from the kernel. False = there is nothing to answer. */
 static bool receive(const struct control *c, int fd, int *pid, struct mg_handshake *h)
 {
 	struct ucred who;
@@ -296,7 +299,7 @@ static void answer(void *arg, int fd, int pid, const struct mg_handshake *h)
 	}
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
-	if (s) /* handed out before the reply: the process may end soon after it */
+	if (s) /* before the reply, because the process may end soon after the reply */
 		begin_draining(c, s);
 	bool sent = handshake_reply(fd, s);
 	if (!s)

@@ -15,19 +15,18 @@ struct ms_err;
 struct output;
 struct session;
 
-/* Makes the socket. 0, or -1 with `err` set. */
+/* Creates the socket to which guests connect. 0, or -1 with `err` set. */
 int handshake_listen(struct control *c, struct ms_err *err);
-/* Receives all messages pending at the socket and calls `answer` for each, with the connection
+/* Accepts all pending connections, and calls `answer` with each valid message and its connection
  * `fd`, which is closed afterwards. */
 void handshake_each(const struct control *c,
 		    void (*answer)(void *arg, int fd, int pid, const struct mg_handshake *h),
 		    void *arg);
-/* Sends the guest the session's memory; NULL = the process is not recorded. Returns false if the
- * guest did not receive it. */
+/* Sends the guest the session's shared memory, or, if `s` is NULL, the answer that the process is
+ * not recorded. Returns false if the guest did not receive it. */
 bool handshake_reply(int fd, const struct session *s);
-/* Places hooks after the reply if hook_launch_wanted returned true; the program waits at `fd`
- * meanwhile. With `own`, the program does not run if a function named by --hook cannot be
- * hooked. */
+/* Places hooks after the reply, if hook_launch_wanted returned true: the guest waits on connection
+ * `fd` meanwhile. `own`: do not run the program if a function named by --hook cannot be hooked. */
 void handshake_place_hooks(struct control *c, struct session *s, int fd, bool own);
 /* Returns the running session of a process, or NULL. */
 struct session *handshake_running_session(struct control *c, int pid);
@@ -38,20 +37,21 @@ void handshake_replace(struct control *c, struct session *old, const struct sess
 struct arrival {
 	pid_t pid;
 	char exe[PROCESS_EXE];
-	char *name;          /* name to be shown; malloc'ed */
+	char *name;          /* name for messages and reports; malloc'ed */
 	struct session *old; /* session of its previous image; NULL = none */
 	uint32_t parent;     /* parent image, as in struct session */
 	bool further;        /* the trace goes to FILE.d, not FILE */
 	bool wanted;
-	bool recordable; /* wanted, and nothing on our side prevents its recording */
-	bool let_go;     /* tracing of the process ends once it is recorded */
+	bool recordable; /* the image is wanted, recording has not stopped, and a trace can be
+			    made */
+	bool let_go;     /* stop tracing the process once it is recorded */
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);
 /* Returns the output for an arrival: FILE for the command's first image, else a trace in FILE.d.
  * NULL with `err` set if it cannot be made. */
 struct output *handshake_trace(struct control *c, const struct arrival *a, struct ms_err *err);
-/* Records that an arrival was wanted but is not recorded, and why. */
+/* Adds an image that was wanted, but is not recorded, to the index, with the reason. */
 void handshake_missed(struct control *c, const struct arrival *a, const char *why);
 
-/* Answers all guests that wait at the socket: the image is recorded, or its guest is disabled. */
+/* Answers all guests waiting at the socket: each gets a session, or is told not to record. */
 void handshake_accept(struct control *c);

@@ -15,21 +15,23 @@
 
 /* Describes an image that has ended, or one that was not recorded at all. */
 struct image {
-	char *name, *exe; /* name to be shown; path of the executable */
-	char *file;       /* path of its trace; NULL = not recorded: `stats` etc. unset */
+	char *name, *exe; /* name for reports; path of the executable */
+	char *file;       /* path of the image's trace; NULL = not recorded, so that members after
+			     `note` are unset */
 	pid_t pid;
-	uint32_t number, parent; /* `parent`: parent's number + 1, 0 = unknown */
+	uint32_t number, parent; /* number of the image; number of its parent + 1, 0 = unknown */
 	uint64_t started_ns;     /* ns since the command began */
 	char note[256];          /* why no trace or only part of it is kept; "" = all is kept */
 
-	uint64_t bytes; /* size of its trace */
+	uint64_t bytes; /* bytes of the image's trace */
 	uint64_t duration_ns;
-	uint64_t rss_at_peak, rss_ns; /* values of the sample nearest to the peak; 0 = none */
+	uint64_t rss_at_peak, rss_ns; /* RSS and time of the sample nearest to the peak; 0 = none */
 	int ending, exit_status;
 	struct stats stats;
 	struct scan_result scan;
 	struct preexisting_counts preexisting;
-	bool mid_run; /* recorded from mid-run: `preexisting` is valid */
+	bool mid_run; /* recorded from an attachment to the running process: `preexisting` is
+			 valid */
 	bool late;    /* the process or its parent ran before the recording began */
 	bool sampled; /* sizes in `stats` are estimates */
 	char damage[160];
@@ -40,6 +42,6 @@ struct image {
 	bool kept;
 	dev_t dev; /* identity of the trace file; `ino` 0 = not a file that we made */
 	ino_t ino;
-	MS_ARRAY(struct module_file) files; /* files of its modules */
-	char *error;                        /* why writing the trace failed; NULL = it did not */
+	MS_ARRAY(struct module_file) files; /* files of the image's modules */
+	char *error;                        /* why writing the trace failed; NULL = no failure */
 };

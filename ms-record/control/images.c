@@ -133,7 +133,7 @@ void images_settle(struct control *c, const struct session *s)
 		c->kept++;
 	}
 	files_index(&c->files, i);
-	/* An attached process is not followed through exec. */
+	/* An attached process is not followed through exec, so its new program is not listed. */
 	bool hidden = s->exec.program && !s->exec.announced && s->ending == SESSION_EXECED &&
 		      !s->end.successor && !c->attached;
 	if (hidden && (s->process.pid == c->launch.pid ||
@@ -148,7 +148,7 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 {
 	struct image *i = MS_PUSH(&c->images);
 	memset(i, 0, sizeof *i);
-	i->name = info_name(-1, exe); /* as in file names and reports */
+	i->name = info_name(-1, exe); /* the name as in file names and reports */
 	i->exe = ms_xstrdup(exe);
 	i->pid = pid;
 	i->number = c->next_image++;

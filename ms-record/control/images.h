@@ -16,26 +16,28 @@ struct ms_err;
 struct output;
 struct session;
 
-/* Begins the next image of the run with session `s`, whose output exists: writes its first records
- * and its first sample, and adds it to the control thread's sessions. `parent`: image + 1, 0 =
- * none. */
+/* Begins the next image of the run with session `s`, which has its output already: writes its first
+ * records, takes its first sample, and adds it to the control thread's sessions. `parent`: number
+ * of the parent image + 1, 0 = none. */
 void begin_image(struct control *c, struct session *s, uint32_t parent);
-/* Hands a session, whose process records already or is about to, to the other threads. */
+/* Passes a session to the draining thread and the scanner. The process records already, or is about
+ * to. */
 void begin_draining(struct control *c, struct session *s);
-/* Maps the guest into the process examined through `a` and begins its session, which keeps `out`.
- * NULL with `err` set. */
+/* Maps the guest into the process examined through `a` and begins the process's session, which then
+ * owns `out`. NULL with `err` set. */
 struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
 			       uint32_t parent, struct ms_err *err);
 
 /* Adds an image whose trace is closed to the run's list and to the index, and removes the trace if
- * it is trivial (control thread). */
+ * it is trivial. Called by the control thread. */
 void images_settle(struct control *c, const struct session *s);
-/* Adds an image that is not recorded to the run's list. `exe`: its executable; `parent`: number + 1
- * of the image that executed or started it (0 = unknown) at `mono_ns` (CLOCK_MONOTONIC). */
+/* Adds an image that is not recorded to the run's list and to the index. `exe`: path of the
+ * executable; `parent`: number + 1 of the image that executed or started the program (0 = unknown)
+ * at time `mono_ns` (CLOCK_MONOTONIC). */
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
 		   const char *why);
-/* Returns a text that says how the image's file was lost during or after the run; NULL = the file
- * exists. */
+/* Returns a text that explains how the image's trace file was lost, during or after the run; NULL =
+ * the file exists. */
 const char *images_lost(const struct image *m);
 /* Returns the image of the first trace, which is suggested for reading; NULL = its file does not
  * exist. */
@@ -43,8 +45,8 @@ const struct image *images_first(const struct control *c);
 /* Tells whether the executable contains its own malloc, which a preloaded library cannot hook.
  * Slow: reads the symbols. */
 bool images_own_malloc(const struct image *m);
-/* Returns the number of frees of blocks whose allocation was not seen, for a program recorded from
- * its start; 0 = none, or only a few. */
+/* Returns the number of frees of blocks whose allocation was not recorded, in a program recorded
+ * from its start; 0 = none, or only a few. */
 uint64_t images_elsewhere(const struct image *m);
 /* Returns the name, with its module, of an allocation function that is not hooked: hooking failed,
  * or it probably allocated the blocks of many unmatched frees. NULL = none. */

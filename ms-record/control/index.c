@@ -34,8 +34,8 @@ static const char *how(const struct image *m, char room[32])
 	return room;
 }
 
-/* Writes a name from outside with control characters escaped: a tab or newline in it must not end a
- * field. */
+/* Writes a name that another program chose, with control characters escaped: a tab or newline would
+ * end a field. */
 static void put_name(FILE *f, const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
@@ -66,7 +66,8 @@ static void put_image(FILE *f, const struct image *m)
 	if (m->file) {
 		fprintf(f, "%" PRIu64 "\t%s\t", m->duration_ns, how(m, room));
 		if (m->sampled)
-			fputs("-\t-\t-\t", f); /* the columns cannot hold confidence intervals */
+			fputs("-\t-\t-\t", f); /* the sums of a sampled recording are estimates, and
+						  the columns have no room for their intervals */
 		else
 			fprintf(f, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", m->stats.allocations,
 				m->stats.allocated_bytes, m->stats.peak_bytes);
@@ -84,7 +85,7 @@ void index_open(struct index *x, int folder)
 	x->fd = ms_dest_create(folder, "index");
 	if (x->fd < 0)
 		return;
-	/* A full disk affects only the index. */
+	/* Errors, such as a full disk, affect only the index. */
 	if (ms_write_all(x->fd, head, sizeof head - 1) == 0 && x->waiting)
 		ms_write_all(x->fd, x->waiting, x->waiting_bytes);
 }

@@ -18,8 +18,9 @@ struct index {
 /* First bytes of an index, which identify FILE.d as the folder of a recording. */
 #define INDEX_HEAD "#image\t"
 
-/* Begins the index in that folder. Each line is written at once in one piece, so that a recorder
- * that is killed leaves complete lines. A failure affects nothing but the index. */
+/* Creates the index in the folder with descriptor `folder`. Each line is written immediately and by
+ * one call, so that a killed recorder leaves only complete lines. A failure affects nothing but the
+ * index. */
 void index_open(struct index *x, int folder);
 /* Adds an image's line; it is kept in memory until index_open. */
 void index_add(struct index *x, const struct image *m);

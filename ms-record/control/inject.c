@@ -47,18 +47,18 @@
 #include "ms-record/session/session.h"
 
 #define SIGNALS_NS UINT64_C(50000000) /* interval of checks for signals */
-#define BELOW_MOST 64u                /* each has a thread and a guard process */
+#define BELOW_MOST 64u                /* limit, as each has a thread and a guard */
 
-/* Describes a program that another one is about to exec: like the command, it and its children are
- * traced from the exec on, by a thread of their own. */
+/* Describes a program that a recorded process is about to exec. From the exec on, a separate thread
+ * traces it and its children, as it traces the command if the guest is injected into it. */
 struct below {
 	struct scan_tree tree; /* must be the first member */
 	struct control *c;
 	struct scan_trace *trace;
-	uint32_t parent; /* parent of the program, as in struct session */
+	uint32_t parent; /* number of the parent image + 1, as in struct session */
 	pid_t pid;       /* process id; 0 = not known yet */
 	char *exe;
-	bool begun; /* the program's exec was seen (under the baton) */
+	bool begun; /* the program's exec was seen; accessed only while holding the baton */
 };
 
 struct inject {
@@ -66,15 +66,17 @@ struct inject {
 	struct control *c;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	enum { FREE, ASKED, GRANTED } baton; /* under `lock` */
-	bool over;                           /* under `lock`: nothing is traced any longer */
+	enum { FREE, ASKED, GRANTED } baton; /* right to use `c`; protected by `lock` */
+	bool over;                           /* protected by `lock`: tracing has ended */
 	bool begun;                          /* the command's first exec was handled */
-	bool quit;                           /* under `lock`: no more requests are granted */
+	bool quit;                           /* protected by `lock`: no more requests are granted */
 	int event;                           /* wakes the control thread, which grants the baton */
-	MS_ARRAY(struct attach *) all;       /* further processes; control thread only */
-	pthread_mutex_t asking;              /* held while a thread asks for the baton and has it */
-	MS_ARRAY(struct below *) below;      /* control thread only */
-	struct below watched;                /* the traced command (--leak-check=yes) */
+	MS_ARRAY(struct attach *) all;       /* control thread's list of attachments */
+	pthread_mutex_t asking;              /* held by the thread that asks for the baton or holds
+						it */
+	MS_ARRAY(struct below *) below;      /* control thread's list of programs */
+	struct below watched;                /* the command, if traced although a library is
+						preloaded (--leak-check=yes) */
 };
 
 /* Closes the attachment to the previous image of `pid`, and attachments to ended processes. */
@@ -92,7 +94,7 @@ static void sweep(struct inject *j, pid_t pid)
 	}
 }
 
-/* Removes the session begun last; the caller owns its output again. */
+/* Removes the session that was begun last, and returns ownership of its output to the caller. */
 static void forget_session(struct control *c)
 {
 	struct session *s = c->sessions;
@@ -101,8 +103,8 @@ static void forget_session(struct control *c)
 	recording_free(s);
 }
 
-/* Attaches the guest to a process, as *a, and begins its session, which writes to `out`; NULL with
- * `err` set. `who`: NULL = the command. */
+/* Attaches the guest to a process, sets *a to the attachment, and begins the session, which writes
+ * to `out`. NULL with `err` set. `who`: NULL = the command. */
 static struct session *put_guest(struct control *c, struct attach **a, const struct arrival *who,
 				 struct output *out, struct beginning *b, struct ms_err *err)
 {
@@ -162,7 +164,7 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	c->first = out;
 	attach_free(c->attach);
 	c->attach = NULL;
-	/* The command has not run any of its own code yet. */
+	/* The command is killed: it has not run any of its own code yet. */
 	ms_err_set(&c->refused, "cannot record '%s': %s; --poll works", c->launch.program,
 		   attach_reason(err->text));
 	c->not_run = true;
@@ -170,8 +172,8 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	return false;
 }
 
-/* Injects the guest; leaves the process in some ptrace stop. `who`: NULL = the command, at its
- * first exec. */
+/* Injects the guest into a process, and leaves the process in a ptrace stop. `who`: NULL = the
+ * command, at its first exec. */
 static bool inject(struct control *c, pid_t pid, const struct arrival *who, struct ms_err *err)
 {
 	struct beginning b = {0};
@@ -204,14 +206,15 @@ static int check_library(struct control *c, pid_t pid, struct ms_err *err)
 		       : 0;
 }
 
-/* Adds the library to the process's environment, or injects the guest. */
+/* Makes the process load the preloaded library, or injects the guest, depending on `way`. */
 static int prepare(struct control *c, const struct arrival *a, enum launch_way way,
 		   struct ms_err *err)
 {
 	pid_t pid = a->pid;
 	if (way == LAUNCH_PRELOAD && check_library(c, pid, err))
 		return -1;
-	if (way == LAUNCH_PRELOAD) /* the handshake decides whether it is recorded */
+	if (way == LAUNCH_PRELOAD) /* when the library makes its handshake, it is decided whether
+				      the process is recorded */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
 	exec_env_change(pid, c->launch.guest, NULL, NULL); /* removes the library, if present */
 	if (way == LAUNCH_NOT || !a->recordable)
@@ -227,7 +230,8 @@ static void become(struct control *c, pid_t pid)
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	enum launch_way way = launch_way(exe, &why);
 	fork_children_accept(c);
-	if (!handshake_running_session(c, pid)) /* the process may be a recorded forked child */
+	if (!handshake_running_session(c, pid)) /* waits for a forked child to be found: the process
+						   may be one */
 		wake_settle(&c->drain.wake);
 	handshake_look(c, pid, &a);
 	sweep(c->inject, pid);
@@ -240,7 +244,8 @@ static void become(struct control *c, pid_t pid)
 	free(a.name);
 }
 
-/* Waits until the control thread grants the baton. False = it grants nothing any longer. */
+/* Waits until the control thread grants the baton, the right to act in its place. False = no
+ * requests are granted any longer. */
 static bool ask(struct inject *j)
 {
 	pthread_mutex_lock(&j->asking);
@@ -315,8 +320,9 @@ static struct inject *make(struct control *c)
 
 /* ---- programs that others run ---------------------------------------------------------------- */
 
-/* Tells whether the program may stay traced. Under an unprivileged tracer, a setuid program does
- * not get its privileges, and a traced program cannot trace its own children. */
+/* Tells whether the program may stay traced. If our process is unprivileged, no: a traced setuid
+ * program would not get its privileges. Nor may a program that calls ptrace: if traced, it could
+ * not trace its children. */
 static bool may_stay(const char *exe)
 {
 	struct hook_symbols y;
@@ -330,7 +336,8 @@ static bool may_stay(const char *exe)
 	return may;
 }
 
-/* Takes the baton and examines the process. False: recording has ended. */
+/* Takes the baton and looks up what is known of the process. False: recording has ended, and the
+ * baton is not taken. */
 static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 {
 	struct control *c = b->c;
@@ -338,7 +345,8 @@ static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 		return false;
 	handshake_look(c, pid, a);
 	if (a->old)
-		a->old->exec.announced = true; /* the program that replaces a->old is listed here */
+		a->old->exec.announced = true; /* the caller lists the program that replaces
+						  a->old */
 	b->begun = true;
 	return true;
 }
@@ -349,8 +357,8 @@ static void leave(struct below *b, struct arrival *a)
 	give_back(b->c->inject);
 }
 
-/* Injects a program stopped at its beginning, and records it. If it could not be stopped there,
- * `why` is set, and it is listed as not recorded. */
+/* Injects the guest into a program that is stopped at its beginning, and records the program. If
+ * `why` is set, it could not be stopped there, and is listed as not recorded. */
 static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *at,
 		      struct ms_err *why)
 {
@@ -362,7 +370,7 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 	a.let_go = !stays;
 	if (a.wanted && (!a.recordable || why->text[0] || !put_further(c, &a, at, why))) {
 		int proc = process_folder(pid);
-		if (hijack_over(proc)) /* this replaces any other reason */
+		if (hijack_over(proc)) /* its end explains any other error */
 			snprintf(why->text, sizeof why->text, "it ended while it was starting");
 		descriptor_close(proc);
 		handshake_missed(c, &a, attach_reason(why->text));
@@ -399,7 +407,8 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	bool itself = preload || (way != LAUNCH_PRELOAD && !stays);
 	exec_env_change(pid, c->launch.guest, itself ? c->socket_name : NULL, &ignored);
 	struct beginning at = {.quit = quit};
-	if (!preload && is_wanted(b, pid)) { /* else it makes its handshake */
+	if (!preload && is_wanted(b, pid)) { /* a program with the preloaded library makes a
+						handshake instead */
 		if (way == LAUNCH_INJECT)
 			beginning_reach(&at, pid, &why);
 		put_below(b, pid, stays, &at, &why);
@@ -408,7 +417,8 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	return stays;
 }
 
-/* Records the program that the command has executed, if it needs injection; tracing continues. */
+/* Records the program that the command has just executed, if the guest must be injected into it;
+ * tracing continues. */
 static bool execed_watched(struct scan_tree *tree, pid_t pid, const int *quit)
 {
 	struct below *b = (struct below *)tree;
@@ -435,7 +445,7 @@ void inject_watch(struct control *c)
 	scanner_trace(c->scanner, c->launch.pid, &b->tree);
 }
 
-/* Frees the entries whose processes are no longer traced, or all entries. */
+/* Frees the entries of `below` whose processes are no longer traced, or all entries. */
 static void drop_below(struct inject *j, bool all)
 {
 	for (size_t i = 0; i < j->below.n; i++) {
@@ -492,8 +502,8 @@ int inject_event(const struct control *c)
 	return c->inject ? c->inject->event : -1;
 }
 
-/* Waits up to SIGNALS_NS for the tracing thread, and forwards signals meanwhile: preparing a
- * program of an unknown C library may take as long as it runs. Called with the lock held. */
+/* Waits up to SIGNALS_NS for the tracing thread, then forwards pending signals. Preparing a program
+ * whose C library is unknown may take until the program ends. Called with the lock held. */
 static void await_change(struct inject *j)
 {
 	struct timespec until = ms_timespec(clock_mono() + SIGNALS_NS);
@@ -503,8 +513,8 @@ static void await_change(struct inject *j)
 	pthread_mutex_lock(&j->lock);
 }
 
-/* Grants the baton if a thread asks for it. With `wait`, first waits for a request or the end of
- * tracing. */
+/* Grants the baton if a thread asks for it, and waits until it is returned. With `wait`, first
+ * waits for a request or the end of tracing. */
 static void serve(struct inject *j, bool wait)
 {
 	uint64_t n;
@@ -527,7 +537,7 @@ void inject_serve(struct control *c)
 	serve(c->inject, false);
 }
 
-/* Tells whether the command stays traced once it has the guest. */
+/* Tells whether the command stays traced after the guest was injected. */
 static bool is_followed(const struct control *c)
 {
 	const struct control_options *o = c->opt;

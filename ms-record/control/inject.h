@@ -11,17 +11,18 @@ struct arrival;
 struct control;
 struct ms_err;
 
-/* Lets the waiting child (launch_fork) exec, stops it at its first instruction, and attaches the
- * guest as to a running process; then the command continues. It stays traced, with its children, if
- * further programs are wanted or its end is to be scanned. Returns 0, even if attaching failed:
- * c->refused is then set, and the command runs unrecorded. -1 with `err` and c->launch.status set:
- * the exec failed, and the child is reaped. */
+/* Lets the waiting child (launch_fork) exec, stops it at its first instruction, attaches the guest
+ * as to a running process, and resumes the command. Keeps tracing the command and its children if
+ * programs that they execute are to be recorded, or if there is a scan at the end. Returns 0 even
+ * if attaching failed: c->refused is then set, and the command runs unrecorded. -1 with `err` and
+ * c->launch.status set: the exec failed, and the child is reaped. */
 int inject_go(struct control *c, struct ms_err *err);
 /* Returns a descriptor that is readable when inject_serve is to be called; -1 = none. */
 int inject_event(const struct control *c);
-/* Lets the tracing thread handle an exec in the command or in one of its children. */
+/* Call if inject_event is readable: lets the tracing thread handle an exec of the command or of one
+ * of its children, and waits until it has. */
 void inject_serve(struct control *c);
-/* Stops tracing, and detaches the guest from all processes that it was injected into. */
+/* Stops tracing, and detaches the guest from all processes into which it was injected. */
 void inject_detach(struct control *c);
 /* Stops tracing. */
 void inject_over(struct control *c);
@@ -29,12 +30,12 @@ void inject_free(struct control *c);
 
 /* ---- such programs, run by others ---- */
 
-/* Traces the process a->pid, whose thread `tid` is about to exec such a program, a->exe, or (with
- * `starts`) to start a process that does. It is recorded, or listed in the index. False = tracing
- * is not possible; nothing is changed. */
+/* Begins to trace process a->pid, whose thread `tid` is about to exec the program a->exe, which
+ * needs injection, or, if `starts`, to start a process that does. The program is recorded, or
+ * listed in the index. False = tracing is not possible, and nothing has changed. */
 bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool starts);
-/* Traces the command, into which a library is preloaded, from its start (--leak-check=yes), so that
- * programs of this kind that it execs are recorded. */
+/* Traces the command from its start although a library is preloaded into it (--leak-check=yes), so
+ * that programs that it executes and that need injection are recorded. */
 void inject_watch(struct control *c);
-/* Tells whether there is a process whose exec was not seen yet. */
+/* Tells whether inject_below expects an exec that has not happened yet. */
 bool inject_pending(const struct control *c);

@@ -28,9 +28,9 @@
 #define GRACE_NS UINT64_C(200000000)
 #define HANDSHAKE_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
-#define STUCK_NS UINT64_C(5000000000) /* duration of a write that counts as stuck */
+#define STUCK_NS UINT64_C(5000000000) /* a write that takes longer is considered stuck */
 #define SHARE_MOST_NS UINT64_C(1000000000)
-#define STILL_AFTER 3u              /* samples without a change */
+#define STILL_AFTER 3u              /* samples without a change after which sampling slows down */
 #define WAIT_NS UINT64_C(50000000)  /* interval of checks for remaining processes */
 #define SHOW_NS UINT64_C(200000000) /* interval of progress reports at the end */
 
@@ -55,20 +55,22 @@ static bool reap(struct control *c)
 	return c->sessions != NULL;
 }
 
-/* Returns the waitpid status built from the guest's exit status, for a process that its parent has
- * already reaped; -1 = it did not reach exit, or only a child of vfork exited. */
+/* Returns the waitpid status of a process that its parent has already reaped, made from the exit
+ * status that the guest reported; -1 = the process did not reach exit, or only a vfork child of it
+ * exited. */
 static int told_status(const struct session *s)
 {
 	const struct mg_session *m = s->mem;
 	uint32_t told = __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE);
 	bool ends = s->modules.attached || !m->end_wait_ms ||
 		    __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
-	return told && ends ? (int)((told - 1) & 0xff) << 8 : -1; /* the program may overwrite it */
+	return told && ends ? (int)((told - 1) & 0xff) << 8 : -1; /* masked, because the program may
+								     overwrite the value */
 }
 
-/* Notes that the process had become another program when it ended: a recorded program that exits
- * runs the guest's end code (guest/end.c) and keeps its name. The exec was by a system call that is
- * not hooked, after the last sample. */
+/* Notes an exec that was not seen. A recorded program that exits runs the guest's end code
+ * (guest/end.c) and keeps its name. A process that exited without running this code, under another
+ * name, had called exec by a system call that is not hooked, after the last sample. */
 static void note_unseen_exec(struct session *s, int status)
 {
 	const struct mg_session *m = s->mem;
@@ -96,7 +98,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	if (how == SESSION_EXITED)
 		note_unseen_exec(s, status);
 	if (s->exec.ns && how == SESSION_EXITED) {
-		how = SESSION_EXECED; /* another program has ended */
+		how = SESSION_EXECED; /* the program that ended is not the recorded one */
 		status = -1;
 	}
 	samples_take(s, true);
@@ -105,7 +107,8 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->end.images_kept = c->kept;
 	s->end.images_trivial = c->trivial;
 	s->end.images_missed = c->missed;
-	/* If we are a container's first process, our end kills all others. */
+	/* No list if we are the first process of a container: when we end, the kernel kills all
+	 * others. */
 	s->end.left =
 		c->closing && s->process.pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
@@ -149,7 +152,7 @@ static void tell_resident(struct control *c)
 	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
 	if (!c->opt->session.resident || busy || !scanner_ask(c->scanner, "detach"))
 		return;
-	/* Processes that start meanwhile are answered at once that recording has ended. */
+	/* Guests that connect meanwhile are told immediately that recording has ended. */
 	while (!scanner_answer(c->scanner) && clock_mono() < until && !c->skip_symbols) {
 		struct pollfd p[] = {{c->signals, POLLIN, 0},
 				     {c->listener, POLLIN, 0},
@@ -231,7 +234,7 @@ void control_hand_on_signals(struct control *c)
 
 /* ---- time ---- */
 
-/* Notes which program the process has executed, which is unknown later. */
+/* Records the program that the process has executed, while /proc still shows it. */
 static void note_exec(struct session *s)
 {
 	char exe[32], path[PROCESS_EXE];
@@ -242,8 +245,8 @@ static void note_exec(struct session *s)
 	s->exec.why = launch_why(exe);
 }
 
-/* Rechecks a process assumed to have called exec: it has not if its guest still sends events after
- * all earlier ones must have been read. */
+/* Rechecks a process that seems to have called exec. If its guest still writes events after all
+ * earlier events must have been read, it has not. */
 static void watch_taken(struct session *s)
 {
 	uint64_t events = scan_events(s->scan);
@@ -259,9 +262,9 @@ static void watch_taken(struct session *s)
 	s->exec.program = s->exec.why = NULL;
 }
 
-/* Detects an exec of a privileged program, whose /proc files are unreadable, by its changed name. A
- * process that only made itself unreadable, like ssh-agent, keeps its name or still sends
- * events. */
+/* Detects the exec of a privileged program, whose /proc files cannot be read, by the changed
+ * process name. A process that only made its own /proc files unreadable, like ssh-agent, keeps its
+ * name or still writes events. */
 static void watch_hidden(struct session *s)
 {
 	if (s->exec.ns && !s->exec.hides)
@@ -276,8 +279,8 @@ static void watch_hidden(struct session *s)
 	free(name);
 }
 
-/* Ends the session of a process that called exec if no handshake follows: the new program cannot be
- * recorded or is excluded. Uses the last sample. */
+/* Ends the session of a process that called exec, if the new program makes no handshake in time: it
+ * cannot be recorded, or is excluded. Detects the exec in the last sample. */
 static void watch_exec(struct control *c, struct session *s)
 {
 	uint64_t now = s->process.signature_seen;
@@ -294,15 +297,16 @@ static void watch_exec(struct control *c, struct session *s)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 
-/* Tells whether the process ended; waitid() also reports one stopped by the leak scan. */
+/* Tells whether waitid reported the end of a process. It also reports stops, such as those made by
+ * the leak scan. */
 static bool is_end(const siginfo_t *i)
 {
 	return i->si_pid &&
 	       (i->si_code == CLD_EXITED || i->si_code == CLD_KILLED || i->si_code == CLD_DUMPED);
 }
 
-/* Tells whether the process has ended. Checked in every turn, as there may have been no descriptor
- * left to poll. */
+/* Tells whether the process has ended. Called in every turn of the loop, because opening a pidfd to
+ * poll may have failed. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = {0};
@@ -338,8 +342,8 @@ static uint64_t stop_time(const struct control *c)
 	return start && c->opt->duration_ns ? start + c->opt->duration_ns : UINT64_MAX;
 }
 
-/* Stops recording when no trace can be written any longer and the processes were attached to; a
- * command continues unrecorded. */
+/* Stops recording attached processes when no trace can be written any longer. A command continues,
+ * unrecorded. */
 static void watch_outputs(struct control *c)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
@@ -412,8 +416,8 @@ static void look_again(struct control *c)
 		c->sample_ns = now;
 }
 
-/* Tells whether there is a session (with `run`, one that runs) of another process than the
- * command's. */
+/* Tells whether there are sessions of processes other than the command; with `run`, counts only
+ * those whose process still runs. */
 static bool others_left(const struct control *c, bool run)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
@@ -462,7 +466,8 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	return n;
 }
 
-/* Tells whether nothing is recorded any longer: no session runs, or all processes have ended. */
+/* Tells whether the recording of attached processes is over: no session runs, or all processes have
+ * ended. */
 static bool attached_over(const struct control *c)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
@@ -477,7 +482,8 @@ static int status_of(const siginfo_t *i)
 					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
 }
 
-/* Records the end of the command; its process stays a zombie until its last values are read. */
+/* Records the end of the command. It is not reaped yet, so that its /proc files can still be
+ * read. */
 static void note_end(struct control *c)
 {
 	siginfo_t info = {0};
@@ -493,9 +499,9 @@ static void note_end(struct control *c)
 			control_end(c, s, SESSION_EXITED, c->status);
 }
 
-/* Tells whether the recording of a command (with --wait=all of its children too) has ended. A
- * process that maps our memory counts as running even before it records anything. GRACE_NS allows
- * for a process that is just being started. */
+/* Tells whether the recording of a command (with --wait=all, of its children too) has ended. With
+ * --wait=all, a process that maps our shared memory counts as running even if it has recorded
+ * nothing yet. GRACE_NS allows for processes that are just being started. */
 static bool command_over(struct control *c)
 {
 	if (!c->ended && !has_ended(c->launch.pid))
@@ -507,7 +513,8 @@ static bool command_over(struct control *c)
 	if (others_left(c, true) || inject_pending(c) || drain_has_pool(&c->drain, 0))
 		c->alive_ns = clock_mono();
 	if (!c->sessions)
-		wake_up(&c->drain.wake); /* checks whether any process still maps our memory */
+		wake_up(&c->drain.wake); /* makes the draining thread check whether any process
+					    still maps our memory */
 	return clock_mono() > c->alive_ns + GRACE_NS;
 }
 
@@ -570,8 +577,8 @@ static void turn(struct control *c, int timeout)
 	tell_turn(c);
 }
 
-/* Tells whether to abandon the output: after a further signal, and only if the writing thread has
- * made no progress for STUCK_NS. All other waits have limits of their own. */
+/* Tells whether to abandon the output: true only if a further signal came, and the writing thread
+ * has made no progress for STUCK_NS. All other waits have limits of their own. */
 static bool give_up(void *arg)
 {
 	struct control *c = arg;
@@ -585,7 +592,7 @@ static bool give_up(void *arg)
 	return now - c->progress_ns > STUCK_NS;
 }
 
-/* Tells whether a process that has recorded nothing yet is still running. */
+/* Tells whether any process that has recorded nothing yet is still running. */
 static bool idle_left(struct control *c)
 {
 	fork_children_left(c);
@@ -630,7 +637,7 @@ void control_run(struct control *c)
 		turn(c, timeout_ms(c));
 	conclude(c);
 	if (c->sessions) {
-		/* A signal came while no output progressed: the output is abandoned. */
+		/* A signal came while the output was stuck, so the output is abandoned. */
 		c->abandoned = true;
 		waitpid(c->launch.pid, NULL, 0);
 		return;
@@ -639,10 +646,11 @@ void control_run(struct control *c)
 	scanner_stop(c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
-	tell_turn(c); /* answers last-moment requests, which are done by now */
+	tell_turn(c); /* answers --tell requests that came last and are complete by now */
 	waitpid(c->launch.pid, NULL, 0);
 	if (c->first)
-		files_discard(&c->files); /* the command never made its handshake */
+		files_discard(&c->files); /* `first` is still set if the command made no
+					     handshake */
 }
 
 void control_free(struct control *c)

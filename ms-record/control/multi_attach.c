@@ -37,8 +37,8 @@ static void select_first(struct control *c)
 	c->launch.program = p->program;
 }
 
-/* Marks a process as refused. An error that does not begin with "cannot" gives only a reason, so a
- * message with the process's number is made from it. */
+/* Marks a process as not recordable. If the error does not begin with "cannot", it is only a
+ * reason, so a message with the pid is made from it. */
 static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
 {
 	struct refusal *r = MS_PUSH(&c->multi_attach.refused);
@@ -51,7 +51,8 @@ static void refuse(struct control *c, struct attach_process *p, const struct ms_
 	*r = (struct refusal){p->pid, ms_xstrdup(whole.text)};
 }
 
-/* Returns 0 if at least one process is left. For a single process, `err` is its own reason. */
+/* Returns 0 if at least one process can be recorded. If only one process was named, `err` is set to
+ * its error. */
 static int settle(struct control *c, struct ms_err *err)
 {
 	struct multi_attach *s = &c->multi_attach;
@@ -85,7 +86,8 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
 	p->program = ms_xstrdup(attach_program(p->attach));
-	ms_one_line(p->program); /* the path is shown, and part of the trace's name */
+	ms_one_line(p->program); /* escapes control characters: the path is shown, and used in the
+				    trace's name */
 	return rc;
 }
 
@@ -105,7 +107,7 @@ int multi_attach_look(struct control *c, struct ms_err *err)
 
 /* ---- mapping ---- */
 
-/* Opens the trace of a process, under a name of its own. */
+/* Opens a separate trace for a process. */
 static int own_file(struct control *c, const struct attach_process *p, struct ms_err *err)
 {
 	if (c->sessions) {
@@ -137,8 +139,8 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
-/* Examines a process again that has just called exec. False = it has not, `until_ns` has passed, or
- * it cannot be attached to. */
+/* Examines a process again, after it has called exec. False = it has not called exec, `until_ns`
+ * has passed, or it cannot be attached to. */
 static bool look_again(struct control *c, struct attach_process *p, uint64_t until_ns,
 		       struct ms_err *err)
 {
@@ -209,8 +211,8 @@ static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 	return 0;
 }
 
-/* Starts the recording of one of several processes. If it called exec meanwhile, it is attached to
- * again. A failure leaves an empty, complete trace. */
+/* Starts recording a process, if several were named. If it called exec meanwhile, attaches again.
+ * On failure, its trace is empty but complete. */
 static int go_one_of(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;
@@ -257,7 +259,7 @@ void multi_attach_detach(struct control *c)
 	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
 		struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed || p->standby)
-			continue; /* the end of its session puts it back on standby */
+			continue; /* a standby process returns to standby when its session ends */
 		attach_detach(p->attach);
 	}
 }

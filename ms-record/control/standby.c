@@ -43,7 +43,7 @@ struct standby_image {
 	int client; /* connection to the recorder; -1 = not recorded */
 	pid_t recorder;
 	uint32_t wakes;
-	bool over; /* its process has ended */
+	bool over; /* the image's process has ended */
 };
 
 struct holder {
