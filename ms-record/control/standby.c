@@ -49,10 +49,10 @@ struct standby_image {
 struct holder {
 	struct control control; /* only launch, listener, signals and child are used */
 	struct standby_image *first;
-	uint64_t since; /* last time (CLOCK_MONOTONIC) when a process that may make a handshake
-			   existed */
+	uint64_t since; /* last time at which a process existed that may still make a handshake;
+			   CLOCK_MONOTONIC, ns */
 	bool forked;    /* the command is known to have started other processes */
-	bool told;      /* a signal came after the command's end: the holder ends */
+	bool told;      /* a signal came after the end of the command, so this process should end */
 };
 
 void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
@@ -120,7 +120,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	remove_images(h, pid);
 	struct session *s =
 		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, NULL);
-	if (!s) /* the program runs unrecorded, as on standby */
+	if (!s) /* the program runs unrecorded, without being on standby */
 		return NULL;
 	modules_read_maps(&s->modules);
 	modules_list_frames(&s->modules);
@@ -162,7 +162,8 @@ static void deny(int fd, const char *fmt, ...)
 	close(fd);
 }
 
-/* Drops the recorder if the connection was closed. A recorder sends nothing after its request. */
+/* Ends the recording of the image if its recorder has closed the connection. A recorder sends
+ * nothing after its first request. */
 static void check_client(struct standby_image *image)
 {
 	char text[64];
@@ -190,7 +191,8 @@ static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES]
 	}
 }
 
-/* Hands the image to a recorder, which keeps the connection `fd`. */
+/* Gives a recorder access to the image's shared memory. The connection `fd` stays open while it
+ * records. */
 static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 {
 	struct standby_answer a = {.magic = MG_MAGIC,
@@ -200,7 +202,7 @@ static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 				   .wake = ++image->wakes,
 				   .shape = image->session->pool->shape};
 	list_hooks(image->session->hooks, a.hooks);
-	turn_off(image); /* already off, unless the process changed its state */
+	turn_off(image); /* hooks are off already, unless the process itself changed their state */
 	image->client = fd;
 	image->recorder = recorder;
 	if (!packet_send(fd, &a, sizeof a, image->session->pool->memfd))
@@ -262,8 +264,8 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 	return n;
 }
 
-/* Handles all events of one poll. Handling may change the list of images, so ended processes come
- * last. */
+/* Handles all events of one poll. Ended processes are handled after all other events, because
+ * removing images changes the list that `p` corresponds to. */
 static void handle_events(struct holder *h, const struct pollfd *p)
 {
 	const struct pollfd *at = p + POLL_FIXED;
@@ -287,7 +289,8 @@ static void handle_events(struct holder *h, const struct pollfd *p)
 		handshake_each(&h->control, answer_image, h);
 }
 
-/* Waits for events once. Returns whether the command has ended; it stays a zombie. */
+/* Polls once and handles the events. Returns whether the command has ended; the command is not
+ * reaped. */
 static bool poll_once(struct holder *h, int timeout)
 {
 	size_t count = POLL_FIXED;
@@ -314,8 +317,8 @@ static void close_all(struct holder *h)
 	MS_FREE(h->control.launch.program, h->control.launch.guest);
 }
 
-/* Continues in a child if processes of the ended command still run, or are just about to exec. The
- * child detaches from the terminal. */
+/* Forks a child that goes on serving recorders, if processes started by the ended command still run
+ * or are about to exec. The child detaches from the terminal. */
 static void serve_in_background(struct holder *h)
 {
 	pid_t child = h->first || h->forked ? fork() : -1;

@@ -39,11 +39,12 @@ struct standby_answer {
 	char hooks[STANDBY_HOOKS_BYTES]; /* arguments of --hook, each followed by a newline */
 };
 
-/* Builds the socket name for the memory file with that inode into `name`. */
+/* Writes the name of the socket for the shared memory with inode `inode` into `name`. */
 #define STANDBY_NAME_BYTES 64u
 void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES]);
-/* Runs the command on standby. Returns its waitpid status, with `err` set if hooks were refused; or
- * -1 with `err` and *own, our exit status, set. */
+/* Runs the command on standby. Returns the command's waitpid status, with `err` set if hooks were
+ * refused. On failure, returns -1 with `err` set, and sets *own to the exit status for
+ * ms-record. */
 int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 
 /* ---- the recorder's side: standby_attach.c ---- */
@@ -51,15 +52,17 @@ int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 struct standby_attach {
 	int connection, memfd, pidfd;
 	struct standby_answer answer;
-	struct hooks hooks; /* the holder's hooks, set by standby_attach_prepare */
+	struct hooks hooks; /* hooks that the standby ms-record placed; set by
+			       standby_attach_prepare */
 };
 
-/* Tells whether the process is on standby, and if so reserves it until standby_attach_free. A
- * process whose forked parent is on standby is refused, because both are recorded together. 1 = it
- * is; 0 = it is not; -1 with `err` set: it cannot be recorded. */
+/* Reserves a process on standby for this recorder, until standby_attach_free. 1 = reserved; 0 = the
+ * process is not on standby; -1 with `err` set: it cannot be recorded. A process whose forked
+ * parent is on standby is refused, because it can only be recorded together with its parent. */
 int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err);
-/* Creates its session with output c->first, at the head of c->sessions. 0, or -1 with `err` set. */
+/* Creates the session of a reserved process, with output c->first, and puts it at the head of
+ * c->sessions. 0, or -1 with `err` set. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err);
 bool standby_attach_ended(const struct standby_attach *w);

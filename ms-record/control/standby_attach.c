@@ -25,7 +25,7 @@
 
 /* ---- which memory ---- */
 
-/* Returns the inode of a recorder's shared memory that the process has mapped; 0 = none. */
+/* Returns the inode of the MemScope shared memory that the process has mapped; 0 = none. */
 static uint64_t find_memory(int proc)
 {
 	const struct ms_proc p = {.folder = proc};
@@ -48,7 +48,8 @@ static int connect_to(uint64_t inode)
 	return packet_connect(name, PATIENCE_S);
 }
 
-/* Tells whether the listener may be trusted: any process can listen under any name. */
+/* Tells whether the listener may be trusted. This must be checked because any process can listen
+ * under any name. */
 static bool trusted(int fd, int proc, pid_t *holder)
 {
 	struct ucred who;
@@ -98,7 +99,7 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 			  (int)pid, a->pid);
 }
 
-/* Refuses options that only work if the process was started with them. */
+/* Refuses options that only have an effect when the process is started. */
 static int check_options(const struct control_options *o, pid_t pid, struct ms_err *err)
 {
 	const char *name = o->session.sample_bytes          ? "--sample"
@@ -130,7 +131,8 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 			      err);
 	if (check_options(o, pid, err))
 		return -1;
-	/* A refused user is answered at once and the connection closed: sending may fail. */
+	/* If our user is refused, the holder answers and closes the connection without reading, so
+	 * that send may fail. */
 	if ((send(w->connection, &q, sizeof q, MSG_NOSIGNAL) != sizeof q && errno != EPIPE &&
 	     errno != ECONNRESET) ||
 	    receive(w))
@@ -164,8 +166,8 @@ void standby_attach_free(struct standby_attach *w)
 
 /* ---- recording ---- */
 
-/* Takes over the hooks that the holder placed. A module opened since then gets no hooks, as its
- * code may be running already. */
+/* Reads which hooks the standby ms-record has placed. Modules loaded since then get no hooks,
+ * because threads may be executing their code already. */
 static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err *err)
 {
 	struct attach_maps maps;
@@ -183,7 +185,7 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 }
 
 /* Creates the session of a process on standby and begins its image, as the handshake does for a
- * guest. */
+ * process with a preloaded library. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err)
 {

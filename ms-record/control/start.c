@@ -13,8 +13,8 @@
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
 
-/* Opens closed standard descriptors, so that none of ours becomes standard input, output or error.
- * The command still gets them closed. */
+/* Opens /dev/null for closed standard descriptors, so that no later descriptor of ms-record becomes
+ * standard input, output or error. The command still finds them closed. */
 static void occupy_standard(void)
 {
 	int fd;
@@ -37,7 +37,7 @@ int control_fork(struct control *c, struct ms_err *err)
 	if (take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
-	clock_tsc_hz(); /* measured before the command waits for the result */
+	clock_tsc_hz(); /* measured now, so that the command does not wait for it later */
 	return launch_fork(&c->launch, &c->opt->launch, err);
 }
 
@@ -50,7 +50,7 @@ static int start_threads(struct control *c, struct ms_err *err)
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
 	    !(c->scanner = scanner_start(&c->opt->scan, &c->drain.wake, c->tell.event)))
 		return ms_err_sys(err, "cannot start a thread");
-	/* Opened last, as no thread needs this descriptor: there may be none left. */
+	/* Opened last, because descriptors may run out and no thread needs this one. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
 	return 0;
 }
@@ -80,8 +80,8 @@ static void note_start(struct control *c)
 		c->run.started_ns = c->start_ns;
 }
 
-/* Starts recording running processes. Memory is mapped into them before we have threads, because
- * the helper for that is forked from us. */
+/* Starts recording running processes. Their memory is mapped before we start threads, because this
+ * is done by a helper process forked from us. */
 static int start_attached(struct control *c, struct ms_err *err)
 {
 	c->attached = true;
@@ -135,7 +135,7 @@ static int start(struct control *c, const struct control_options *o, struct ms_e
 	return 0;
 }
 
-/* Starts a recording; starts it again if the attached process calls exec meanwhile. */
+/* Starts a recording. If the single attached process calls exec meanwhile, starts again. */
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;

@@ -24,18 +24,19 @@
 #include "ms-record/code/held_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYMBOLS_MEMORY RLIM_INFINITY /* the sanitizers reserve terabytes */
+/* No limit: the sanitizers reserve terabytes of address space. */
+#define SYMBOLS_MEMORY RLIM_INFINITY
 #else
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
 #endif
 #define SYMBOLS_SECONDS 300u
 #define WORDS 6 /* arguments of ms-snap before the files */
-/* --tell=stop is answered after this time even if the symbols are not ready. */
+/* Time after which --tell=stop is answered even if symbols are still being appended. */
 #define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
 
-/* Leaves the modules' files open for ms-snap and lists them, one per line: numbers of trace and
- * module, and descriptor (-1 = identify the file by its build-id). Returns the list's descriptor,
- * or -1. */
+/* Keeps the descriptors of the modules' files open for ms-snap, and lists them, one per line:
+ * number of the trace, id of the module, and descriptor (-1 = identify the file by its build-id).
+ * Returns the descriptor of the list, or -1. */
 static int hand_on(struct image *const *images, size_t n)
 {
 	int list = memfd_create("memscope-files", 0);
@@ -52,8 +53,8 @@ static int hand_on(struct image *const *images, size_t n)
 	return list;
 }
 
-/* Runs ms-snap. `most`: limit for a file's size in bytes, 0 = none. `files` ends with NULL and has
- * WORDS free entries before its start. */
+/* Executes ms-snap. `most`: limit for the size of a file in bytes, 0 = none. `files` ends with NULL
+ * and is preceded by WORDS free entries. */
 static _Noreturn void child(const struct control *c, const char *snap, char **files, int list,
 			    uint64_t most)
 {
@@ -67,13 +68,14 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 	if (most) {
 		struct rlimit bytes = {most, most};
 		setrlimit(RLIMIT_FSIZE, &bytes);
-		signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails */
+		signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails instead of
+					     killing */
 	}
 	int null = open("/dev/null", O_RDWR);
 	if (null >= 0)
 		for (int fd = 0; fd < (c->opt->verbose ? 2 : 3); fd++)
 			dup2(null, fd);
-	setpgid(0, 0); /* so Ctrl-C reaches only us, and we end the child */
+	setpgid(0, 0); /* so that Ctrl-C reaches only ms-record, which then ends the child */
 	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
 	snprintf(held, sizeof held, "held:/proc/self/fd/%d", list);
 	char *const words[WORDS] = {"ms-snap",
@@ -87,8 +89,9 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 	_exit(127);
 }
 
-/* Limits of the child processes, at most one per processor. Each child gets several traces, so that
- * shared modules are looked up once. If a child fails, its traces are tried again one by one. */
+/* Maximum number of child processes (at most one per processor is started), and of traces for each.
+ * A child gets several traces, to look up shared modules only once. If it fails, its traces are
+ * retried one by one. */
 #define JOBS_MAX 16u
 #define BATCH_MAX 500u
 
@@ -124,8 +127,8 @@ static void start(struct control *c, struct jobs *j, size_t first, size_t count,
 	j->fd[j->n++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
 }
 
-/* Removes a job if its child has ended; with `how` = 0 waits for the end. waitpid also works on
- * kernels without pidfds. */
+/* Removes a job if its child has ended; if `how` is 0, waits for the child. Uses waitpid, which
+ * also works on kernels without pidfds. */
 static void reap(struct control *c, struct jobs *j, size_t i, int how)
 {
 	int status = 0;
@@ -142,12 +145,12 @@ static void reap(struct control *c, struct jobs *j, size_t i, int how)
 	j->fd[i] = j->fd[j->n];
 }
 
-/* Waits until fewer than `most` children run. A signal skips the remaining work. */
+/* Waits until fewer than `most` children are running. If a signal came, kills the children and
+ * skips the remaining work. */
 static void wait_below(struct control *c, struct jobs *j, size_t most)
 {
 	while (j->n && j->n >= most) {
-		/* A single trace has no measure of progress, so only several traces show a
-		 * count. */
+		/* Progress is counted in traces, so there is none to show for a single trace. */
 		size_t all = j->todo.n > 1 ? j->todo.n : 0;
 		ms_progress("looking up symbols", "traces", all ? j->done : 0, all, NULL);
 		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
@@ -178,8 +181,9 @@ static int by_size(const void *a, const void *b)
 	return MS_ORDER((*y)->bytes, (*x)->bytes);
 }
 
-/* Returns how many traces from `i` on the next child gets: its share of half of the remaining
- * bytes, so that all children end at about the same time. */
+/* Returns the number of traces, from index `i`, for the next child. It gets its share of half of
+ * the remaining bytes, so that batches become smaller and all children end at about the same
+ * time. */
 static size_t batch(const struct jobs *j, size_t i)
 {
 	uint64_t left = 0, mine = 0;

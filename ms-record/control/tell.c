@@ -81,15 +81,15 @@ static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
 	return found;
 }
 
-/* Reads the run's number from the first block of a trace. 1 = found; 0 = none (yet); -1 with `err`
- * set. */
+/* Reads the run id from the first block of a trace. 1 = found; 0 = there is none, or none yet; -1
+ * with `err` set. */
 static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
 {
 	int own = descriptor_named(file), fd;
 	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ms_err_sys(err, "cannot access '%s'", file);
-	/* Other processes may share the descriptor's offset, so it must not move. */
+	/* The descriptor's file offset may be shared with other processes, so use pread. */
 	uint8_t *head = own >= 0 ? malloc(HEAD_BYTES) : NULL;
 	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
 	struct ms_trace *t = ms_trace_open_fd(fd, file, head, n > 0 ? (size_t)n : 0, NULL);
@@ -102,7 +102,8 @@ static int read_session(const char *file, uint8_t session[TELL_SESSION], struct 
 	return found;
 }
 
-/* Explains in `err` why no recorder listens. *held: a recorder writes the file nevertheless. */
+/* Sets `err` to the reason why no recorder listens. *held: a recorder has the file locked
+ * nevertheless. */
 static int explain(const char *file, const struct stat *st, bool *held, struct ms_err *err)
 {
 	unsigned char head[MS_FILE_HEADER_SIZE];
@@ -137,8 +138,8 @@ static int connect_to(const char *file, const struct stat *st, bool *held, struc
 				     : ms_err_sys(err, "cannot reach the recorder of '%s'", file);
 }
 
-/* Checks that the process listening under that name runs as root or the file's owner; any other is
- * not its recorder. */
+/* Checks that the listening process runs as root or as the file's owner. If not, it is not the
+ * recorder of the file. */
 static int trust(int fd, const char *file, const struct stat *st, struct ms_err *err)
 {
 	struct ucred who;
@@ -152,11 +153,13 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	return 0;
 }
 
-/* Sends a verb and prints the answer. *again: a recorder listened but sent no answer. */
+/* Sends a verb and prints the answer. *again is set if a recorder accepted the connection but sent
+ * no answer. */
 static int talk(int fd, const char *file, const char *verb, bool *again, struct ms_err *err)
 {
 	char text[TELL_PACKET + 1];
-	/* A recorder that refuses us answers before it reads the request. */
+	/* A recorder that refuses our user answers before it reads the request, so that send may
+	 * fail. */
 	bool scans = !strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8);
 	struct timeval patience = {.tv_sec = scans ? TELL_SCAN_S : TELL_WAIT_NS / 1000000000};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -202,7 +205,8 @@ int tell_ask(const char *file, const char *verb, struct ms_err *err)
 {
 	bool again = true;
 	int rc = -1;
-	/* After a trace was rewritten, its socket appears a moment later: try again. */
+	/* After a trace was rewritten, the socket for the new file appears a moment later, so try
+	 * again. */
 	for (int i = 0; i < TRIES && again; i++) {
 		if (i)
 			usleep(TRY_US);

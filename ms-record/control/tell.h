@@ -24,7 +24,7 @@ struct ms_err;
 #define TELL_NOT_DONE '2'
 #define TELL_VERBS "mark:NAME, flush, leak-check, resident[:NAME], pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
-#define TELL_SCAN_S 3600 /* limit in s for a scan, as --leak-check allows */
+#define TELL_SCAN_S 3600 /* longest time to wait for a scan, s: the maximum of --leak-check */
 
 enum tell_verb {
 	TELL_MARK,
@@ -39,7 +39,8 @@ enum tell_verb {
 
 /* Parses a command for --tell; the `name` of a mark points into `text`. 0, or -1 with `err` set. */
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
-/* Returns the socket name for that file; `session`: the run's number, for regular files. */
+/* Returns the name of the socket for the file with status `st`. `session`: the run id, used for
+ * regular files. */
 #define TELL_SESSION 16u
 struct tell_name {
 	char text[96];
@@ -63,17 +64,18 @@ struct tell_job {
 struct tell {
 	int epoll; /* descriptor that the control thread polls; -1 = none */
 	int listener, event;
-	struct tell_job *first; /* jobs in progress; others wait, except scans */
+	struct tell_job *first; /* list of jobs: the first one is in progress, together with scans;
+				   the others wait */
 	unsigned open;          /* number of connections that have sent no request yet */
 };
 
 /* Creates the descriptors, but no socket yet. 0, or -1 with errno set. */
 int tell_start(struct tell *t);
-/* Listens on the socket for the file behind `fd` (if -1: `path`) of run `session`, in place of any
- * earlier one. If another recorder listens for the same pipe, there is no socket and --tell has no
- * effect. */
+/* Listens for --tell on the socket for the file behind `fd` (if -1: at `path`) of run `session`,
+ * and closes the previous socket. If another recorder listens for the same pipe, no socket is made,
+ * and --tell does not work. */
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
-/* Receives requests and continues those in progress. Never waits. */
+/* Receives requests, and continues jobs in progress. Never blocks. */
 void tell_turn(struct control *c);
 /* Answers all requests to stop, once the traces are finished. */
 void tell_over(struct control *c);

@@ -125,7 +125,7 @@ static void receive_requests(struct tell *t)
 		else if (e[i].data.fd != t->event)
 			take_request(t, e[i].data.fd);
 		else if (read(t->event, &count, sizeof count) < 0)
-			continue; /* already read by another call */
+			continue; /* the count was read by an earlier call */
 	}
 }
 
@@ -140,7 +140,7 @@ static const char *state_of(const struct control *c)
 	return __atomic_load_n(&c->run.paused, __ATOMIC_ACQUIRE) ? "paused" : "recording";
 }
 
-/* Adds up the values of all images, including those that have ended. */
+/* Adds the figures of all ended images to `f`, and sets *bytes to the size of all traces. */
 static void all_figures(const struct control *c, struct figures *f, uint64_t *bytes)
 {
 	*bytes = 0;
@@ -187,7 +187,7 @@ static void send_request(struct control *c, struct tell_job *j, enum drain_reque
 	drain_requests_send(&c->drain, &j->request);
 }
 
-/* Begins a job. Returns true if it was answered at once. */
+/* Begins a job. Returns true if it was answered immediately, so that the job is done. */
 static bool begin(struct control *c, struct tell_job *j)
 {
 	bool over = c->stopped || c->over;
@@ -196,7 +196,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK ||
 		     j->verb == TELL_RESIDENT || j->verb == TELL_PAUSE || j->verb == TELL_RESUME))
 		return answer(j->fd, '1', "recording has stopped");
-	if (!c->drain.started && j->verb != TELL_STOP) /* everything is written */
+	if (!c->drain.started && j->verb != TELL_STOP) /* everything is written already */
 		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
 	switch (j->verb) {
 	case TELL_MARK:
@@ -242,7 +242,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	return false;
 }
 
-/* Continues a job. Returns true if it was answered. */
+/* Continues a job. Returns true if it was answered, so that the job is done. */
 static bool go_on(struct control *c, struct tell_job *j)
 {
 	if (j->step == TELL_NEW && begin(c, j))
@@ -279,8 +279,8 @@ void tell_turn(struct control *c)
 	if (t->epoll < 0)
 		return;
 	receive_requests(t);
-	/* Jobs run one after the other, except during a scan, which may take long: only further
-	 * scans and a stop wait for it. */
+	/* Jobs are processed one after the other. A scan may take long, so during a scan the
+	 * following jobs are processed, too, except further scans and stops. */
 	bool scans = false;
 	for (struct tell_job **at = &t->first, *j; (j = *at);) {
 		bool waits = scans && (j->verb >= TELL_LEAK_CHECK || j->verb == TELL_STOP);

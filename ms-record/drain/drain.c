@@ -43,18 +43,21 @@
 
 #define IDLE_NS 10000000
 #define BUSY_NS 1000000
-#define ATTACHED_NS 2000000 /* attached processes drop events instead of waiting */
-#define SPARSE_NS 50000000  /* attached, samples SPARSE_BYTES or more apart, few events */
+/* Sleep between rounds if a process is attached: it drops events instead of waiting. */
+#define ATTACHED_NS 2000000
+/* Sleep between rounds if attached processes are sampled sparsely and few events arrive. */
+#define SPARSE_NS 50000000
 #define SPARSE_BYTES (64u << 10)
 #define LONG_NS 100000000
-#define LONG_AFTER 20u /* rounds without records */
+#define LONG_AFTER 20u /* rounds without records before sleeps become long */
 #define DEEP_NS 400000000
 #define DEEP_AFTER (LONG_AFTER + 4u)
-#define ROUND_MOST (32 * RING_PART) /* most bytes of one session in a round */
-#define MANY_BYTES 4096u            /* bytes in a round; above this the next round follows soon */
-#define TRICKLE 1024u /* bytes read after a long sleep that do not make the next sleep shorter */
+#define ROUND_MOST (32 * RING_PART) /* maximum bytes read from one session in a round */
+#define MANY_BYTES 4096u            /* if a round reads more bytes, the next one follows soon */
+#define TRICKLE 1024u /* after a long sleep, so few bytes do not shorten the next sleep */
 #define BATCH_NS UINT64_C(100000000)
-#define BATCH_SAMPLED_NS UINT64_C(500000000) /* few bytes, but each batch costs the same work */
+/* Time between batches while sampling: few bytes arrive, and each batch costs the same work. */
+#define BATCH_SAMPLED_NS UINT64_C(500000000)
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
 #define WAITERS_MAX 126u
@@ -72,13 +75,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Merges up to `limit`, stopping at each stamp at which a request or a scan needs the live
- * blocks. */
+/* Merges items with stamps up to `limit`. Stops at each stamp at which a request or a scan needs
+ * the live blocks of that time. */
 static void merge_to(struct session *s, uint64_t limit)
 {
 	uint64_t stop;
 	while ((stop = earlier(drain_requests_stamp(s), scan_stamp(s))) <= limit &&
-	       stop != UINT64_MAX) { /* a guest may send any stamp */
+	       stop != UINT64_MAX) { /* a guest can write any stamp, even UINT64_MAX */
 		merge_forks(s, stop);
 		merge_until(s, stop);
 		drain_requests_reached(s, stop);
@@ -89,8 +92,8 @@ static void merge_to(struct session *s, uint64_t limit)
 	s->merged_to = limit;
 }
 
-/* Switches to counted stamps if the TSC has restarted, as after a suspend: its stamps would lie
- * in the past for as long as it had run before. */
+/* Switches to counted stamps if the TSC has restarted at 0, as after a suspend: new TSC stamps
+ * would be earlier than the old ones until the TSC reaches its former value. */
 static void look_at_clock(struct session *s)
 {
 	uint64_t last = clock_restarted(&s->clock);
@@ -98,7 +101,8 @@ static void look_at_clock(struct session *s)
 		session_count(s, last);
 }
 
-/* Reads the session's rings and merges what is complete. Returns the bytes read. */
+/* Reads the session's rings, and merges the events before which no more can arrive. Returns the
+ * bytes read. */
 static uint64_t round_events(struct session *s)
 {
 	look_at_clock(s);
@@ -107,7 +111,8 @@ static uint64_t round_events(struct session *s)
 	__atomic_store_n(&s->mem->ticks, cpu_counter(), __ATOMIC_RELAXED);
 	session_update_modules(s);
 	if (ranges_look(&s->ranges))
-		s->modules.maps_old = true; /* the guest may have met unknown mappings */
+		s->modules.maps_old = true; /* the guest asks for ranges if it found an unknown
+					       mapping */
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);
@@ -116,8 +121,8 @@ static uint64_t round_events(struct session *s)
 	return bytes;
 }
 
-/* Tells whether to flush now. With --max-size the first flush, which identifies the process, is
- * made at once, while there is room for it. */
+/* Tells whether to flush now. With --max-size, the first flush, which identifies the process in the
+ * trace, is made immediately, while there is room for it. */
 static bool batch_due(const struct session *s, uint64_t now)
 {
 	if (!s->drained->flushed_ns && s->writer->limit.max)
@@ -148,8 +153,8 @@ static void round_rest(struct session *s)
 	}
 }
 
-/* Leaves the pool and frees the session's slot, if it has one. The data that children of this
- * process inherit stays. */
+/* Leaves the pool, and frees the session's slot if it has one. Data that children of this process
+ * inherit is kept. */
 static void leave_pool(struct session *s)
 {
 	int how = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE);
@@ -163,7 +168,7 @@ static void leave_pool(struct session *s)
 		pool_release_image(s->pool, gone);
 }
 
-/* Ends a session: its image has ended, so its rings hold everything that it wrote. */
+/* Finishes the session of an ended image. Its rings hold everything that the image has written. */
 static void conclude(struct session *s)
 {
 	uint64_t limit = 0, ahead = merge_lookahead(s);
@@ -187,9 +192,9 @@ static void conclude(struct session *s)
 	__atomic_store_n(&s->finished, 1, __ATOMIC_RELEASE);
 }
 
-/* Has most events stamped without reading the clock while many records arrive, because the ring
- * is then read every millisecond. Not for an attached process: it has threads unknown to us, and
- * blocks whose end is judged by stamps. */
+/* Makes the guest stamp most events without reading the clock, while many records arrive: rings are
+ * then read every millisecond, so stamps stay accurate enough. Not in an attached process: it has
+ * threads that we do not know, and the end of some blocks is determined by stamps. */
 static void settle_stamps(struct session *s, uint64_t bytes)
 {
 	bool few = bytes > MANY_BYTES && s->clock.tsc && !s->modules.attached;
@@ -231,15 +236,16 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
-/* Tells whether rounds read this session. If not, its records are no reason for a round. */
+/* Tells whether this session is read in rounds. If it is not, its unread records need not end a
+ * sleep. */
 static bool is_read(const struct session *s)
 {
 	return s->settled && !s->damaged &&
 	       __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) == SESSION_RUNS;
 }
 
-/* Announces to every image and its children that this thread sleeps. Returns false if something
- * arrived meanwhile. */
+/* Sets a flag in the shared memory of every image and its children: this thread sleeps. Returns
+ * false if there is new work already. */
 static bool announce_idle(struct drain *d, uint32_t how)
 {
 	for (size_t i = 0; i < d->pools.n; i++)
@@ -254,8 +260,8 @@ static bool announce_idle(struct drain *d, uint32_t how)
 	return true;
 }
 
-/* Waits on the futex words of all images and on our own at once; if the kernel cannot, on the
- * first image's. Returns false if nobody woke us. */
+/* Waits on the futex words of all images and on our own word at the same time. A kernel without
+ * futex_waitv waits only on the first image's word. Returns false if nobody woke us. */
 static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
@@ -288,9 +294,9 @@ static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 		__atomic_store_n(&d->pools.v[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Returns the longest sleep allowed, in ns: threads wake us before a ring is full, and no work
- * is pending. Without the processor's clock a stamp's time is the time at which it is read, so
- * sleeps are shorter. */
+/* Returns the longest sleep allowed, in ns. Long sleeps are safe because threads wake us before a
+ * ring is full. Sleeps are shorter if a batch waits to be written, and without the processor's
+ * clock, since events then get the time at which they are read. */
 static long longest(const struct drain *d)
 {
 	long most = DEEP_NS;
@@ -298,15 +304,16 @@ static long longest(const struct drain *d)
 		const struct session *s = d->sessions.v[i];
 		if (session_seccomp(s))
 			return IDLE_NS;                      /* its threads cannot wake us */
-		bool waits = s->open.left || s->open.events; /* a batch waits for BATCH_NS */
+		bool waits = s->open.left || s->open.events; /* a batch must be written after
+								BATCH_NS */
 		if (!s->clock.tsc || !s->settled || (waits && !s->opt->sample_bytes))
 			most = LONG_NS;
 	}
 	return most;
 }
 
-/* Tells whether there is an attached process, which neither waits for us nor wakes us. *late:
- * whether one waits when it opens a module. */
+/* Tells whether a process is attached. Threads of such a process neither wait for us nor wake us.
+ * *late: some process waits, however, until modules that it opens are hooked. */
 static bool any_attached(const struct drain *d, bool *late)
 {
 	bool any = *late = false;
@@ -317,8 +324,8 @@ static bool any_attached(const struct drain *d, bool *late)
 	return any;
 }
 
-/* Returns the smallest mean distance of samples, in bytes, or 0 if a session is not sampled. If
- * all are sampled, few events arrive, and a thread that fills a ring wakes us. */
+/* Returns the smallest mean sampling distance of all sessions, in bytes; 0 = a session is not
+ * sampled. If all are sampled, few events arrive, and a thread that fills its ring wakes us. */
 static uint64_t all_sampled(const struct drain *d)
 {
 	uint64_t least = d->sessions.n ? UINT64_MAX : 0;
@@ -327,8 +334,8 @@ static uint64_t all_sampled(const struct drain *d)
 	return least;
 }
 
-/* Tells whether a ring was left unread until the merge advances. Threads may wait for that, and
- * none of them can wake us. */
+/* Tells whether a ring was left unread until the merge has advanced. Its thread may be waiting for
+ * us, and cannot wake us again. */
 static bool any_left(const struct drain *d)
 {
 	for (size_t i = 0; i < d->sessions.n; i++)
@@ -388,7 +395,8 @@ static void adopt(struct drain *d)
 	drain_requests_take(d);
 }
 
-/* Begins the session of a child that took a slot; the control thread then finds its process. */
+/* Creates the session of a forked child that has taken a slot of the pool. The control thread then
+ * finds the child's process. */
 static void add_child(void *arg, struct pool *p, uint32_t slot)
 {
 	struct drain *d = arg;
@@ -404,7 +412,8 @@ static void report_late_hooks(struct drain *d, struct session *s)
 {
 	if (!hook_late_asked(s))
 		return;
-	if (s->modules.attached) { /* the first stacks in its module need the module table, too */
+	if (s->modules.attached) { /* the module table is needed for the first stacks in the new
+				      module, too */
 		attach_modules_opened(&s->modules);
 		session_update_modules(s);
 	}
@@ -418,7 +427,7 @@ static uint64_t round_all(struct drain *d)
 		struct session *s = d->sessions.v[i];
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
 		if (!s->settled && !forks_settle(s)) {
-			i++; /* waits for its parent's session to be settled */
+			i++; /* its parent's session must be settled first */
 		} else if (over && scan_over(s)) {
 			i++; /* the scan's results belong in the trace */
 		} else if (over) {
@@ -433,7 +442,8 @@ static uint64_t round_all(struct drain *d)
 	return bytes;
 }
 
-/* Begins the sessions of children that took slots, and drops pools that are no longer used. */
+/* Creates the sessions of forked children that have taken slots, and drops pools that are no longer
+ * used. */
 static void round_pools(struct drain *d)
 {
 	uint64_t now = clock_mono();

@@ -29,18 +29,21 @@ struct drain {
 		size_t n, cap;
 	} arrived;                          /* under lock */
 	struct drain_request *next_request; /* under lock */
-	struct drain_request *request;      /* in progress; used by the thread only */
+	struct drain_request *request;      /* request in progress; used by the draining thread
+					       only */
 	struct writer *writer;              /* receives the sessions' batches */
 	int event;                          /* eventfd, written when a request is done */
-	struct drain_sessions sessions;     /* used by the thread only */
-	struct drain_sessions children;     /* sessions of forked children; under lock */
+	struct drain_sessions sessions;     /* sessions being drained; used by the draining thread
+					       only */
+	struct drain_sessions children;     /* sessions of forked children found; protected by
+					       `lock` */
 	int child_event;                    /* eventfd, written when `children` grows */
-	MS_ARRAY(struct pool *) pools;      /* used by the thread; changed under lock */
+	MS_ARRAY(struct pool *) pools;      /* used by the draining thread; lock to change */
 	struct wake wake;                   /* wakes the thread after a change */
 	uint32_t idle;                      /* rounds since the last records arrived */
 	uint32_t active;                    /* atomic: records arrived after an idle time */
 	bool called;                        /* a wake-up ended the last sleep */
-	bool stop, started;                 /* stop: atomic */
+	bool stop, started;                 /* `stop` is atomic */
 };
 
 /* Starts the thread. `writer` and `event` are borrowed. Returns 0, or -1 with errno set. */
@@ -53,5 +56,5 @@ struct session *drain_next_child(struct drain *d);
 /* Tells whether a pool has slots for forked children: the pool whose memory has this inode, or
  * any pool if `inode` is 0. */
 bool drain_has_pool(struct drain *d, uint64_t inode);
-/* Ends the thread once it has no session left, and waits until it has ended. */
+/* Waits until all sessions have ended, and ends the thread. */
 void drain_stop(struct drain *d);

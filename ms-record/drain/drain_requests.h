@@ -13,7 +13,7 @@ struct session;
 struct stats;
 
 enum drain_request_kind {
-	DRAIN_REFRESH, /* update the pause state at once, return the figures */
+	DRAIN_REFRESH, /* update the pause state now, and return the figures */
 	DRAIN_FLUSH,   /* write all events up to now */
 	DRAIN_MARK,    /* insert a mark, then flush */
 };
@@ -30,20 +30,20 @@ struct drain_request {
 	int done; /* atomic: 1 = the request is completed */
 };
 
-/* Sends a request and wakes the thread. `r` is borrowed until r->done is set, which
- * drain->event, an eventfd, reports. */
+/* Sends a request and wakes the draining thread. `r` is borrowed until r->done is set; the eventfd
+ * drain->event is written then. */
 void drain_requests_send(struct drain *d, struct drain_request *r);
 /* Takes a new request, if there is one. This and the following functions are for the draining
  * thread only. */
 void drain_requests_take(struct drain *d);
 /* Returns the stamp of the session's request, or UINT64_MAX if it has none. */
 uint64_t drain_requests_stamp(const struct session *s);
-/* Performs the session's request if `stamp` is its stamp: all earlier events are merged, and no
- * later ones. */
+/* Performs the session's request if `stamp` is the stamp of that request. All earlier events must
+ * be merged, and no later ones. */
 void drain_requests_reached(struct session *s, uint64_t stamp);
-/* Performs the session's request now: all earlier events were merged or never will be. */
+/* Performs the session's request now. All events before it must be merged, or lost for good. */
 void drain_requests_perform(struct session *s);
-/* Completes the request once every session has performed it. */
+/* Marks the request as done if every session has performed it. */
 void drain_requests_answer(struct drain *d);
 /* Adds the figures of an ended image, which has no live blocks. */
 void figures_add(struct figures *f, const struct stats *t, uint64_t paused_ns);

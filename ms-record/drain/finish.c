@@ -32,7 +32,7 @@ static void copy_text(char *to, size_t room, const char *shared)
 			*p = '?';
 }
 
-/* Takes over the counters that the guest kept for the whole image. */
+/* Copies the counters that the guest keeps for the whole image. */
 static void take_session_counters(struct session *s)
 {
 	const struct mg_session *m = s->mem;
@@ -71,7 +71,7 @@ static void add_exit(const struct session *s, struct ms_record_writer *w)
 		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(s->end.status));
 }
 
-/* Writes a list such as "glibc 2.36, libfast.so", one field per allocator. */
+/* Writes one field per allocator, given a list such as "glibc 2.36, libfast.so". */
 static void add_allocators(const struct session *s, struct ms_record_writer *w)
 {
 	for (const char *p = s->guest.allocator; *p;) {
@@ -106,8 +106,9 @@ static size_t hooks_bytes(const struct session *s)
 	return n;
 }
 
-/* Writes the number of hooks and the names of the missing ones. Not for a forked child, which
- * has its parent's hooks, nor for a process from standby, whose hooks date from its start. */
+/* Writes the number of --hook functions and the names of those not hooked. Writes nothing for a
+ * forked child, which has its parent's hooks, or a process recorded from standby, whose hooks were
+ * placed before. */
 static void add_hooks(const struct session *s, struct ms_record_writer *w)
 {
 	if (s->forked || s->standby || !s->hooks->n)
@@ -139,8 +140,8 @@ static void add_all_left(const struct session *s, struct ms_record_writer *w)
 		add_left(s->process.pid, w);
 }
 
-/* Returns the end time, in ns since the start. An image ends when the next one begins, not when
- * that is noticed: between the two it holds nothing. */
+/* Returns the end time, in ns since the start. If the process called exec, the image ends when the
+ * next image begins, not later, when ms-record notices the exec. */
 static uint64_t end_of(const struct session *s)
 {
 	uint64_t now = session_now(s), start = s->clock.start_mono;
@@ -153,7 +154,7 @@ void finish_trace(struct session *s)
 {
 	take_session_counters(s);
 	pause_finish(s);
-	session_flush(s); /* the remaining events, so that the end block is separate */
+	session_flush(s); /* writes the remaining events, so that the end block is separate */
 	hook_elsewhere(s, s->guest.missed, sizeof s->guest.missed);
 	struct batch *b = session_batch(s);
 	struct ms_record_writer *w =

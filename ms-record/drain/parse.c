@@ -20,8 +20,9 @@
 
 #define COPY_MAX (4u << 20)
 #define MARK_MAX 4096u
-#define USER_BLOCK (UINT64_C(1) << 63) /* marks blocks of ms_alloc in the live table */
-/* Most items moved to insert ones stamped earlier: MOVES_MOST, plus MOVES_EACH per event. */
+/* Flag in addresses of the live table: a block reported by ms_alloc. */
+#define USER_BLOCK (UINT64_C(1) << 63)
+/* Limit for moving items to sort them by stamp: MOVES_MOST moves, plus MOVES_EACH per event. */
 #define MOVES_MOST (UINT64_C(1) << 26)
 #define MOVES_EACH 16u
 
@@ -40,13 +41,14 @@ static void make_item_room(struct reader *r)
 	}
 }
 
-/* Moves the last item before those with later stamps, and returns it. */
+/* Moves the last item to its place by stamp, before items with later stamps, and returns the
+ * item. */
 static struct item *sort_in(struct session *s, struct reader *r)
 {
 	size_t last = r->count - 1, i = last;
 	struct item it = r->items[i];
-	/* The stamp is raised if the merge is already past it, or if the program's stamps run
-	 * backwards all the time: sorting these would take days. */
+	/* Changes the stamp to a later one if the merge has passed the stamp already, or if the
+	 * limit for moves is exceeded: sorting stamps that always run backwards would take days. */
 	bool much = s->drained->moved > MOVES_MOST + MOVES_EACH * s->stats.events;
 	uint64_t least = much && i > r->first ? r->items[i - 1].key : s->merged_key;
 	if (it.key < least) {
@@ -63,7 +65,8 @@ static struct item *sort_in(struct session *s, struct reader *r)
 	return &r->items[i];
 }
 
-/* Adds an item behind all that are not later than it; items of one ring arrive nearly sorted. */
+/* Adds an item after all items that do not have a later stamp. Items of one ring arrive nearly
+ * sorted. */
 static inline struct item *add(struct session *s, struct reader *r, uint64_t stamp, bool takes,
 			       uint8_t kind)
 {
@@ -111,13 +114,13 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	r->last += since;
 	struct item *it = add(s, r, r->last, takes, takes ? ITEM_ALLOC : ITEM_FREE);
 	it->address = address;
-	it->size = second >> MG_SHORT_ADDRESS; /* unused for a free */
+	it->size = second >> MG_SHORT_ADDRESS; /* not used for a free */
 	it->stack = takes && r->depth ? r->node : 0;
 	return words;
 }
 
-/* Returns the size of a block, or 0 if it is impossible, as when a program reports blocks of its
- * own. */
+/* Returns the size of a block, or 0 if the size is impossible, as can happen if a program reports
+ * custom blocks. */
 static uint64_t block_size(const struct record *c)
 {
 	return ms_event_size_fits(word(c, 3)) ? word(c, 3) : 0;
@@ -177,8 +180,8 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
-/* Returns the stamp at which a reallocation freed its old block, or the earliest stamp not
- * merged yet if that is later. */
+/* Returns the stamp at which a reallocation freed its old block. If that stamp was merged already,
+ * returns the earliest stamp not merged yet. */
 static uint64_t stamp_before(const struct session *s, const struct record *c)
 {
 	uint64_t before = word(c, 5) < c->stamp ? word(c, 5) : c->stamp;
@@ -196,8 +199,8 @@ static int heap_release(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
-/* Adds an allocation in a custom heap. For a reallocation, no earlier record has reported that
- * the old block was freed. */
+/* Adds an allocation in a custom heap. For a reallocation, also adds the free of the old block,
+ * which no earlier record has reported. */
 static int heap_block(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
@@ -432,7 +435,8 @@ static int64_t full_record(struct session *s, struct reader *r, struct record *c
 int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
 {
 	uint64_t all = bytes, enough = bytes > most ? bytes - most : 0;
-	bool copying = false; /* a copy's event may be stamped earlier: read both at once */
+	bool copying = false; /* the event of a stack copy may have an earlier stamp than the copy:
+				 parse both in one call */
 	if (r->first == r->count)
 		r->first = r->count = 0;
 	while (bytes > enough || (bytes && copying)) {

@@ -13,9 +13,10 @@
 enum { PARTS = 3 };
 
 struct reader_codes {
-	uint32_t number[MG_CODE_SLOTS]; /* the code object in each slot; 0 = none */
+	uint32_t number[MG_CODE_SLOTS]; /* number of the code object in each slot of the guest; 0 =
+					   none */
 	/* The code object being assembled. */
-	uint32_t slot, next; /* next: the part expected next */
+	uint32_t slot, next; /* slot of the code object; number of the part expected next */
 	struct interpreter_code code;
 	uint8_t *bytes[PARTS];
 	size_t room[PARTS];
@@ -52,7 +53,7 @@ int parse_code(struct session *s, struct reader *r, const struct record *c, uint
 	if (!r->codes)
 		r->codes = ms_xcalloc(1, sizeof *r->codes);
 	struct reader_codes *k = r->codes;
-	if (part == MG_CODE_NAME && !done) { /* an unfinished code object is dropped */
+	if (part == MG_CODE_NAME && !done) { /* a new code object begins: drops an unfinished one */
 		k->next = 0;
 		k->slot = c->keep;
 		k->code = (struct interpreter_code){.first_line = (uint32_t)head};

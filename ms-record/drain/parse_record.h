@@ -11,12 +11,12 @@
 
 #include "ms-record/guest/layout.h"
 
-/* Describes a record in the window; its words begin at `w`. */
+/* Describes a record in a ring's window; its words begin at `w`. */
 struct record {
 	const uint64_t *w;
 	uint8_t kind, flags;
 	uint32_t count, keep;
-	uint64_t stamp; /* if its kind has a stamp */
+	uint64_t stamp; /* set if records of this kind have a stamp */
 	uint64_t left;  /* bytes of the ring from this record on */
 };
 

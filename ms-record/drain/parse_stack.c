@@ -32,8 +32,8 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 				      ip & ((1u << MG_INSTRUCTION_BITS) - 1));
 	else
 		f.module = modules_find(&s->modules, &f.address, r->epoch);
-	/* The outermost frame may not have been called: its address, written by whoever set up
-	 * the stack, is then exact and not a return address. */
+	/* The address of the outermost frame may not be a return address: the code that set up the
+	 * stack may have written the exact address of a function. */
 	if (!parent && !remote_called(s, ip))
 		f.flags = MS_FRAME_EXACT;
 	node = stacks_node(&s->stacks, parent, &f);
@@ -74,9 +74,9 @@ static void fill_nodes(struct session *s, struct reader *r)
 	r->noded = r->depth;
 }
 
-/* Returns the node of a stack deeper than --depth: root part, cut marker, leaf part. The start
- * of the leaf part moves in steps, so that a stack that grows and shrinks deep down is not
- * rebuilt each time. */
+/* Returns the node of a stack deeper than --depth: outermost frames, a marker for the cut,
+ * innermost frames. The first of the innermost frames changes only in steps, so that nodes are not
+ * rebuilt whenever a deep stack grows or shrinks. */
 static uint32_t cut_stack(struct session *s, struct reader *r)
 {
 	uint32_t depth = s->opt->depth, root = depth / 2, leaf = depth - root;

@@ -19,9 +19,9 @@
 
 #define STACK_DEPTH_MAX (1u << 20)
 
-/* Enlarges the reader's arrays, which are too small, for a stack of `depth` frames. */
+/* Enlarges the reader's arrays for a stack of `depth` frames. Call if they are too small. */
 void parse_stack_grow(struct reader *r, uint32_t depth);
-/* Moves the kept frames below another base node. */
+/* Recomputes paths and nodes of the current frames for a new node below which the stack begins. */
 void parse_stack_rebase(const struct session *s, struct reader *r, uint32_t base);
 /* Returns the node of a frame that consists only of `flag`, below `parent`. */
 uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag);
@@ -39,8 +39,8 @@ static inline struct stacks_path parse_stack_path(const struct reader *r, uint32
 	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);
 }
 
-/* Tells whether `ip`, called from `caller`, is the interpreter's loop with known Python frames:
- * these replace it, wherever the loop is. */
+/* Tells whether `ip`, called from `caller`, is the interpreter's evaluation loop, and `caller` is a
+ * known Python frame: the frame of the loop is then left out. */
 static inline bool parse_stack_replaced(const struct session *s, uint64_t caller, uint64_t ip)
 {
 	const uint64_t first = MG_INTERPRETED | UINT64_C(1) << MG_INSTRUCTION_BITS;
@@ -48,8 +48,8 @@ static inline bool parse_stack_replaced(const struct session *s, uint64_t caller
 	       mg_python_is_loop(&(s->slot ? s->pool->head : s->mem)->python, ip);
 }
 
-/* Sets the current stack to the previous one's `keep` outermost frames and the `count` frames at
- * `frames`. */
+/* Sets the current stack: keeps the `keep` outermost frames of the previous one, and adds the
+ * `count` frames at `frames`. */
 static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t keep,
 				  uint32_t count, const uint64_t *frames, bool truncated)
 {

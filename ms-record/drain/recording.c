@@ -16,7 +16,8 @@
 #include "remote.h"
 #include "ring.h"
 
-/* Adds the other rooms' data. `serial`: the session's number in its pool. */
+/* Adds the data for draining, merging and scanning to a session. `serial`: the session's number in
+ * its pool. */
 static void add_parts(struct session *s, uint32_t serial)
 {
 	s->drained = ms_xcalloc(1, sizeof *s->drained);

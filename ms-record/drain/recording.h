@@ -11,10 +11,11 @@
 struct pool;
 struct session;
 
-/* Adds the rooms' data to a session. Call it before the process has the memory; for a process on
- * standby, once that process is known (info_names) and before it is woken. */
+/* Adds the data for draining, merging and scanning to a session. Call it before the process gets
+ * the shared memory; for a process on standby, after info_names and before the process is woken. */
 void recording_begin(struct session *s);
-/* Returns the session of a forked child that took a slot, filled in from shared memory only. */
+/* Returns a new session for a forked child that has taken a slot, filled in only from shared
+ * memory. */
 struct session *recording_of_child(struct pool *p, uint32_t slot);
 /* Frees a session that is no longer used, recorded or not. */
 void recording_free(struct session *s);

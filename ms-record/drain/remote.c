@@ -22,8 +22,8 @@
 #define PAGE 4096u
 #define PAGES 256u
 
-/* Looks up a binary search table through accessors. libunwind exports this function but declares
- * it in no public header. */
+/* Looks up an address in a binary search table, reading memory by access functions. libunwind
+ * exports this function but declares it in no public header. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_info, void *arg);
 
@@ -53,7 +53,7 @@ static struct module *module_at(const struct session *s, uint64_t address)
 static bool read_process(const struct session *s, uint64_t address, void *out, size_t n)
 {
 	if (s->process.folder < 0)
-		return false; /* it ended before we knew of it */
+		return false; /* the process ended before we opened its /proc folder */
 	struct iovec to = {out, n}, from = {(void *)(uintptr_t)address, n};
 	return process_vm_readv(s->process.pid, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
@@ -79,7 +79,8 @@ static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 	return false;
 }
 
-/* Reads a page through a cache: text and tables do not change while their module is mapped. */
+/* Reads a page through a cache, because code and unwind tables do not change while their module is
+ * mapped. */
 static bool read_page(struct remote *c, uint64_t address, const uint8_t **bytes)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
@@ -113,7 +114,7 @@ static bool read_code(struct remote *c, uint64_t address, void *out, size_t n)
 
 /* ---- accessors ---- */
 
-/* Added to addresses in the lists of functions; no program has such addresses. */
+/* Offset added to addresses in frame lists, to distinguish them: no program has such addresses. */
 #define LISTED (UINT64_C(1) << 63)
 
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
@@ -160,10 +161,10 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 	pi->unwind_info = NULL;
 }
 
-/* Finds unwind information through .eh_frame_hdr: version, three encodings, pointer, count,
- * table of (start, FDE) relative to the header. Only the encodings that linkers write (pcrel
- * sdata4, udata4, datarel sdata4) are supported. A module without this header has a list of
- * functions. */
+/* Finds unwind information through .eh_frame_hdr. It has a version, three encodings, a pointer, a
+ * count, and a table of (start, FDE) relative to the header. Only the encodings that linkers write
+ * are supported: pcrel sdata4, udata4, datarel sdata4. A module without .eh_frame_hdr has a
+ * function list instead. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
 			  void *arg)
 {
@@ -254,7 +255,8 @@ static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool e
 	if (!find_proc_info(c->space, exact ? ip : ip - 1, &pi, 0, c))
 		return true;
 	unw_get_reg(cursor, REMOTE_BP, &bp);
-	return !bp || unw_is_signal_frame(cursor) > 0; /* bp 0: outermost frame by the ABI */
+	return !bp || unw_is_signal_frame(cursor) > 0; /* bp 0 marks the outermost frame, by the
+							  ABI */
 }
 
 size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole)
@@ -265,15 +267,16 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 	c->r = r;
 	if (!c->space || unw_init_remote(&cursor, c->space, c))
 		return 0;
-	bool exact = false; /* a signal frame's caller was interrupted, so its ip is exact */
+	bool exact = false; /* the ip after a signal frame is exact: it was interrupted, not called
+			       from */
 	for (unsigned steps = 0; steps < 2 * REMOTE_FRAMES && n < REMOTE_FRAMES; steps++) {
 		unw_word_t ip = 0;
 		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) || !ip) {
 			*whole = !ip;
 			break;
 		}
-		/* The guest image sends an address inside the call instruction, not the return
-		 * address. */
+		/* The guest image sends an address inside the call instruction, so 1 is added to
+		 * get a value like a return address. */
 		if (!n && s->modules.attached)
 			ip++;
 		if (!in_guest(s, ip))

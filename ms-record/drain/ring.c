@@ -20,20 +20,25 @@
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
 
-#define SAMPLED_LEAST (256u << 10) /* bytes; while sampling, a smaller lap grows early */
+/* While sampling, laps smaller than this (bytes) are enlarged early. */
+#define SAMPLED_LEAST (256u << 10)
 #define FREE_AHEAD 24u
-#define FREE_AHEAD_ATTACHED 96u        /* more: attached threads cannot wait for a ring */
-#define FREE_AHEAD_FILTERED 256u       /* most: waiting threads take our processor */
-#define FREE_AT_FIRST 6u               /* for one thread, and a ring for each signal handler */
+/* Rings kept free in an attached process, whose threads cannot wait for a ring. */
+#define FREE_AHEAD_ATTACHED 96u
+/* Rings kept free under seccomp, where threads spin while they wait. */
+#define FREE_AHEAD_FILTERED 256u
+/* Rings kept free at first: one for the thread, others for its signal handlers. */
+#define FREE_AT_FIRST 6u
 #define LOOKS_NS UINT64_C(1000000)     /* longest run of ring_return, ns */
 #define LOOKS_SHARE 8u                 /* pause after ring_return, in multiples of its run time */
 #define PENDING_NS UINT64_C(500000000) /* longest delay by a pending stamp (layout.h, R5) */
 #define PENDING_LOOK_NS UINT64_C(50000000)
-/* Limit of the parsed events that wait for a slow thread's pending stamp; beyond it the rings
- * fill up instead. */
+/* Limit of parsed events that wait because a slow thread has a pending stamp. If it is exceeded,
+ * rings are left unread and fill up. */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
-#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* limit of the same for a thread that has no processor */
-#define AHEAD_MOST 32768u /* parsed items of a ring while another ring is read in parts */
+#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* limit for waiting for a thread that has no processor */
+/* Maximum items parsed ahead from a ring while another ring is read in parts. */
+#define AHEAD_MOST 32768u
 #define QUIET_NS UINT64_C(5000000)
 #define ITEMS_KEPT ((size_t)1 << 14) /* items of memory kept per ring, 800 KB */
 
@@ -60,9 +65,9 @@ static uint64_t window_at(const struct session *s, uint32_t ring)
 	       ring * window_bytes(s, ring);
 }
 
-/* Returns the first lap, in bytes, of a ring of an attached process, which drops events that do
- * not fit. Some 45 % of each process's share of --buffer are for its existing threads, so that
- * rings of other threads need not be small, and full rings can grow (raise_size). */
+/* Returns the size in bytes of the first lap of a ring of an attached process, which drops events
+ * that do not fit. Existing threads get some 45 % of the process's share of --buffer; the rest lets
+ * later threads have large rings, and full rings grow (raise_size). */
 static uint64_t attached_lap(const struct session *s, uint32_t ring)
 {
 	uint32_t n = s->opt->sharers;
@@ -72,8 +77,9 @@ static uint64_t attached_lap(const struct session *s, uint32_t ring)
 	return ring < 8 ? share / 16 : ring < 24 ? share / 128 : share / 1024;
 }
 
-/* Returns the first lap of a ring, in bytes. Most processes have few threads, and a lap should
- * hold all events until we read it; it must if its thread may not wait. */
+/* Returns the size in bytes of a ring's first lap. Most processes have few threads, so their rings
+ * get long laps, which should hold all events until we read them. This is necessary if the thread
+ * cannot wait. */
 static uint32_t first_lap(const struct session *s, uint32_t ring)
 {
 	uint64_t most = window_bytes(s, ring) - MG_SLACK;
@@ -84,8 +90,8 @@ static uint32_t first_lap(const struct session *s, uint32_t ring)
 	return (uint32_t)(lap < most ? lap : most);
 }
 
-/* Takes `bytes` of shared memory from the budget of --buffer. `must`: even beyond the budget, as
- * for the first rings of a session. Returns false if the budget is used up. */
+/* Takes `bytes` of shared memory from the budget of --buffer. `must`: exceed the budget if
+ * necessary, as for the first rings of a session. Returns false if the budget is exhausted. */
 static bool take_budget(struct session *s, uint64_t bytes, bool must)
 {
 	uint64_t used = __atomic_add_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
@@ -170,7 +176,8 @@ void ring_take_over(struct session *s, bool proc)
 		uint32_t lap = first_lap(s, s->rings.prepared);
 		if (!take_budget(s, lap + MG_SLACK, s->rings.prepared < 8) ||
 		    !back(s, s->rings.prepared, 0, lap + MG_SLACK)) {
-			s->rings.max = s->rings.prepared; /* the remaining rings may have writers */
+			s->rings.max = s->rings.prepared; /* do not use the remaining rings, which
+							     may have writers */
 			return;
 		}
 		set_up(s, &s->rings.readers[s->rings.prepared]);
@@ -213,7 +220,8 @@ static uint32_t count_free(const struct session *s)
 	return n < s->rings.prepared ? n : s->rings.prepared;
 }
 
-/* Returns how many rings to keep free. A process that cannot wake us needs more of them. */
+/* Returns how many free rings to keep in reserve. A process whose threads cannot wake us needs
+ * more. */
 static uint32_t rings_ahead(const struct session *s)
 {
 	uint32_t taken = s->rings.prepared - count_free(s);
@@ -238,7 +246,8 @@ void ring_prepare(struct session *s)
 {
 	uint32_t ahead = rings_ahead(s), wanted = rings_wanted(s);
 	uint32_t spare = count_free(s), want = ahead + wanted + s->rings.prepared / 4;
-	/* Threads start fast: free the rings of ended threads at once. */
+	/* If threads start faster than rings are prepared, free the rings of ended threads
+	 * immediately. */
 	if (spare < want / 2 && s->rings.prepared >= ahead) {
 		ring_return(s, true);
 		spare = count_free(s);
@@ -257,10 +266,10 @@ static void wake_writer(struct mg_ring *ring)
 		wake_shared(&ring->tail_futex, 1);
 }
 
-/* Enlarges the lap of a ring whose thread stalls, up to the window's size, and of a sampled ring
- * that would wake us often, because a round costs as much as a hundred samples. A quarter of the
- * budget stays free for new threads, and half of it if the window is wide: wide windows are for
- * processes with few threads. */
+/* Enlarges a ring's lap, up to the window's size, if its thread stalls; while sampling also if a
+ * small lap would wake us often, because a round costs as much as a hundred samples. Keeps a
+ * quarter of the budget free for new threads; if the window is wide, half of it, because wide
+ * windows are for processes with few threads. */
 static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 {
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
@@ -302,20 +311,22 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 		return 0;
 	r->tail += (uint64_t)read;
 	__atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_SEQ_CST);
-	/* With more than half a lap left to read, the thread would soon wait again, so it is not
-	 * woken yet; with a pending stamp it is, because the merge waits for it. */
+	/* Wakes the thread only if less than half a lap is left to read, since otherwise it would
+	 * soon wait again. A thread with a pending stamp is always woken, because the merge waits
+	 * for it. */
 	if (r->pending || head - r->tail <= r->allowed / 2)
 		wake_writer(r->ring);
 	raise_size(s, r, bytes);
 	return (uint64_t)read;
 }
 
-/* Adds to the time that the thread has delayed its pending stamp, or sets it to the limit if the
- * thread has ended. Only time in which the thread could run counts: on a busy machine neither it
- * nor we get a processor for seconds, and its later records would be out of order. */
+/* Adds to the time for which a thread has delayed its pending stamp, or sets it to the limit if the
+ * thread has ended. Counts only time in which the thread could run. On a busy machine, it may get
+ * no processor for seconds; if we gave up then, its later records would be out of order. */
 static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
-	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* no check alone decides */
+	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* a single check must not reach the
+								   limit */
 	uint64_t since = now_ns - r->pending_ns;
 	bool known = r->thread != UINT32_MAX;
 	r->pending_ns = now_ns;
@@ -328,8 +339,8 @@ static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns
 		r->pending_held_ns += since < most ? since : most;
 }
 
-/* Tells whether a pending stamp delays the merge: for a limited time (R5 in guest/layout.h), and
- * not if its thread died inside the hook. */
+/* Tells whether the merge must still wait for a pending stamp. It waits for a limited time (R5 in
+ * guest/layout.h), and not for a thread that died inside a hook. */
 static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
 	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
@@ -339,7 +350,7 @@ static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns,
 	return r->pending_held_ns < PENDING_NS;
 }
 
-/* Notes a new pending stamp and since when it is pending. */
+/* Notes a new pending stamp of a ring, and starts measuring how long it is pending. */
 static void note_pending(struct reader *r, uint64_t pending, uint64_t now_ns)
 {
 	if (pending == r->pending)
@@ -377,9 +388,9 @@ static uint64_t backlog(const struct session *s)
 	return n;
 }
 
-/* Tells whether to leave a ring unread: enough of it is parsed, and its last item is later than
- * the merge. Never true for the ring that the others wait for. Without this, items would pile up
- * here while another ring is read in parts. */
+/* Tells whether to leave a ring unread for now: many of its items are parsed, and the last one is
+ * later than the merge can reach. Otherwise, items would pile up in memory while another ring is
+ * read in parts. Never true for the ring that the merge waits for. */
 static bool is_ahead(const struct session *s, const struct reader *r, bool full)
 {
 	size_t n = r->count - r->first;
@@ -402,13 +413,14 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		if (pending && pending < least) {
 			if (pending_counts(s, r, now_ns, waiting < BACKLOG_MUCH))
 				least = pending;
-			else /* an ended thread may have published it meanwhile */
+			else /* if the thread has ended, it may have published the record
+				meanwhile */
 				head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
 		}
 		r->later = is_ahead(s, r, full);
 		if (r->later) {
-			/* Unread records are later than those already read, so the merge may
-			 * advance to the last of these. */
+			/* Unread records are later than parsed ones, so the merge may advance to
+			 * the last parsed record. */
 			uint64_t last = r->items[r->count - 1].key >> 1;
 			if (head != r->tail && last < least)
 				least = last + 1;
@@ -419,7 +431,8 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		if (n)
 			r->quiet_ns = now_ns;
 		if (r->tail != head && r->last < least)
-			least = r->last + 1; /* its unread records are later */
+			least = r->last + 1; /* unread records of this ring are later than
+						r->last */
 		partly |= r->tail != head;
 		read += n;
 	}
@@ -431,14 +444,15 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 
 bool ring_wanted(struct session *s)
 {
-	/* W5 of guest/ring.c: a thread that does not see that we sleep has published before that
-	 * it waits and that it has a ring. */
+	/* W5 of guest/ring.c: if a thread does not see that we sleep, we see here that it waits and
+	 * that it has taken a ring. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	list_taken(s);
 	for (size_t i = 0; i < s->rings.taken.n; i++) {
 		const struct reader *r = s->rings.taken.v[i];
 		uint64_t unread = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail;
-		/* A thread that waits may have filled a lap of an earlier, smaller size. */
+		/* A waiting thread may have filled a lap of an earlier, smaller size, so less than
+		 * half of the current size. */
 		if (!(s->drained->left && r->later) &&
 		    (unread >= r->allowed / 2 ||
 		     (unread && __atomic_load_n(&r->ring->waiting, __ATOMIC_RELAXED))))
@@ -461,7 +475,7 @@ void ring_shrink(struct reader *r)
 
 /* ---- taken back ---- */
 
-/* Returns the memory that the ring grew by to the budget. */
+/* Frees the memory beyond the ring's first lap, and returns it to the budget. */
 static void shrink(struct session *s, const struct reader *r, uint32_t i)
 {
 	uint32_t first = first_lap(s, i);
@@ -473,7 +487,7 @@ static void shrink(struct session *s, const struct reader *r, uint32_t i)
 	give_budget(s, r->allowed - first);
 }
 
-/* Prepares a ring for another thread (R9 in guest/layout.h). */
+/* Resets a ring whose thread has ended, for use by another thread (R9 in guest/layout.h). */
 static void give_back(struct session *s, struct reader *r)
 {
 	uint32_t i = (uint32_t)(r - s->rings.readers);
@@ -494,8 +508,8 @@ static void give_back(struct session *s, struct reader *r)
 	set_free(s, i);
 }
 
-/* Tells whether a ring is drained and its thread has ended. `hurry`: also if it was busy a
- * moment ago. */
+/* Tells whether a ring is completely read and its thread has ended. Unless `hurry`, false if the
+ * ring was in use a moment ago. */
 static bool is_over(struct session *s, struct reader *r, uint64_t now, bool hurry)
 {
 	if (r->thread == UINT32_MAX || r->first < r->count ||
@@ -504,7 +518,7 @@ static bool is_over(struct session *s, struct reader *r, uint64_t now, bool hurr
 		return false;
 	if (!hurry)
 		r->quiet_ns = now;
-	/* The thread may have written its last record between the two checks. */
+	/* Checked again: the thread may have written its last record after the first check. */
 	return !session_thread_alive(s, r->thread) &&
 	       __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == r->tail;
 }
@@ -521,7 +535,8 @@ void ring_return(struct session *s, bool hurry)
 			give_back(s, r);
 			s->rings.taken.v[i] =
 				s->rings.taken
-					.v[--s->rings.taken.n]; /* the moved ring comes next */
+					.v[--s->rings.taken.n]; /* the ring moved here is checked
+								   next */
 		} else {
 			i++;
 		}

@@ -10,14 +10,15 @@
 struct session;
 struct reader;
 
-/* Bytes read of a ring at a time, few enough for items to be merged while they are in the cache. */
+/* Bytes of a ring to read at a time: few enough that parsed items are still in the cache when they
+ * are merged. */
 #define RING_PART 65536u
 
 /* Allocates memory for further rings while too few are free and the budget allows it. */
 void ring_prepare(struct session *s);
-/* Reads up to RING_PART bytes, or little more, of each ring and turns the records into items of
- * the merge. Returns the bytes read. *limit receives the watermark, at most `now`: no item with
- * an earlier stamp can arrive later. Sets s->damaged if a record is invalid. */
+/* Reads about RING_PART bytes of each ring, and converts the records to items for the merge.
+ * Returns the bytes read. *limit receives the watermark, at most `now`: no item with an earlier
+ * stamp can arrive any more. Sets s->damaged if a record is invalid. */
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit);
 /* Frees the rings of threads that have ended. `hurry`: also rings that were busy a moment ago. */
 void ring_return(struct session *s, bool hurry);
@@ -27,13 +28,14 @@ bool ring_wanted(struct session *s);
 /* Halves the memory for items if a burst has left most of it unused. */
 void ring_shrink(struct reader *r);
 void ring_free(struct reader *r);
-/* Takes over the first `n` rings of a slot, which were prepared before the session existed. */
+/* Adopts the first `n` rings of a slot, which were prepared before the session existed. */
 void ring_adopt(struct session *s, uint32_t n);
-/* Takes over and empties the rings of a standby process's previous recording. `proc`: the
- * session's process is known, so rings of ended threads can be found and freed. Call it before
- * the session is woken (R8 in guest/layout.h). */
+/* Adopts and empties the rings left by the previous recording of a standby process. `proc`: the
+ * process is known, so rings of ended threads can be found and freed. Call it before the session is
+ * woken (R8 in guest/layout.h). */
 void ring_take_over(struct session *s, bool proc);
 
-/* Reads records from the reader's position, `bytes` bytes long, until `most` bytes or all are
- * read. Returns the bytes read, or -1 with the session marked as damaged. In parse.c. */
+/* Parses records from the reader's position, until `most` of the `bytes` unread bytes, or all of
+ * them, are parsed. Returns the number of bytes parsed, or -1 with the session marked as damaged.
+ * In parse.c. */
 int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most);

@@ -40,7 +40,8 @@ struct piece {
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* Sets *p to the n-th range of the guest's memory, in no order; false = there are no more. */
+/* Sets *p to the n-th memory range that belongs to the guest; ranges are not sorted. False = there
+ * are no more. */
 static bool held(uint32_t n, struct piece *p)
 {
 	*p = (struct piece){(uint64_t)__ehdr_start, ((uint64_t)_end + 4095) & ~UINT64_C(4095)};
@@ -51,8 +52,8 @@ static bool held(uint32_t n, struct piece *p)
 	return n < MG_HELD_MAX + 2;
 }
 
-/* Tells whether `at` is in a range of the guest's. If so, sets *end to the end of that range;
- * else to the start of the next range, if that is before *end. */
+/* Tells whether address `at` belongs to the guest. If so, sets *end to the end of the guest's
+ * range; else to the start of the next range of the guest, if that is before *end. */
 static bool is_held(uint64_t at, uint64_t *end)
 {
 	struct piece h;
@@ -67,8 +68,8 @@ static bool is_held(uint64_t at, uint64_t *end)
 	return false;
 }
 
-/* Removes from the front of `rest` the next part that is not the guest's, and stores it in
- * *part; false = none left. */
+/* Removes the next part that does not belong to the guest from the front of `rest`, and stores it
+ * in *part. False = there is none. */
 static bool next_part(struct piece *rest, struct piece *part)
 {
 	while (rest->start < rest->end) {
@@ -93,7 +94,8 @@ bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part)
 
 /* ---- mlockall -------------------------------------------------------------------------------- */
 
-/* Describes what visit() does with each part of the program's mappings, and sums up their sizes. */
+/* Describes what visit() does with each part of the program's own mappings; `bytes` is the sum of
+ * their sizes. */
 struct visit {
 	long number; /* system call made for each part; 0 = only its size is added */
 	uint64_t flags, bytes;
@@ -114,7 +116,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Visits every mapping in /proc/self/maps; of each line only "START-END " is parsed. */
+/* Visits every mapping in /proc/self/maps. Parses only "START-END " in each line. */
 static bool visit_all(struct visit *v)
 {
 	char text[1024] = {0};
@@ -155,8 +157,8 @@ void mg_unlock_ours(void)
 			kernel(SYS_munlock, h.start, h.end - h.start);
 }
 
-/* K2: has the kernel decide whether the program may lock more than the limit. Returns 0, 1 or
- * the kernel's error. */
+/* K2: lets the kernel decide whether the program may lock more memory than its limit. Returns 0, 1
+ * or the kernel's error. */
 static long lock_if_allowed(uint64_t flags)
 {
 	long r = kernel(SYS_mlockall, flags | MCL_ONFAULT, 0);
@@ -181,7 +183,7 @@ long mg_lock_all(uint64_t flags)
 		r = lock_if_allowed(flags);
 	else if (flags & MCL_FUTURE)
 		r = kernel(SYS_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0);
-	else if (future) /* no other call ends MCL_FUTURE */
+	else if (future) /* only munlockall and mlockall end MCL_FUTURE */
 		r = kernel(SYS_munlockall, 0, 0);
 	if (r)
 		return r;

@@ -26,8 +26,8 @@
 #include "core.h"
 
 #define SPINS 200
-#define LOOK_TICKS (UINT64_C(1) << 14) /* ticks that mg_spin takes, at least */
-#define CALLS_SPINS (1 << 16)          /* calls of mg_spin that last longer than any sleep */
+#define LOOK_TICKS (UINT64_C(1) << 14) /* minimum duration of mg_spin in ticks */
+#define CALLS_SPINS (1 << 16)          /* number of mg_spin calls that take longer than any sleep */
 
 void mg_spin(void)
 {
@@ -86,7 +86,7 @@ void mg_confine(bool calls, bool clock)
 	if (!s)
 		return;
 	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE))
-		s = &nowhere; /* a child without a session of its own: `s` is its parent's */
+		s = &nowhere; /* a forked child without a session: `s` belongs to its parent */
 	if (clock) {          /* C2 */
 		uint64_t from = (mg.blind ? s->heartbeat : mg_counter()) + mg.session->tsc_hz;
 		if (!mg.sequence)
@@ -100,7 +100,7 @@ void mg_confine(bool calls, bool clock)
 		return;
 	if (first)
 		mg_grow_ahead(s != &nowhere);
-	mg_wake_recorder(); /* ms-record does not sleep for long from now on */
+	mg_wake_recorder(); /* so that ms-record knows of the filter and makes no long sleeps */
 	__atomic_store_n(&s->seccomp_seen, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&mg.filtered, true, __ATOMIC_SEQ_CST);
 	for (int i = 0; first && i < CALLS_SPINS && __atomic_load_n(&mg.calling, __ATOMIC_SEQ_CST);

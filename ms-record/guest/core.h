@@ -14,15 +14,15 @@
 #include "layout.h"
 #include "rules.h"
 
-#define MG_FRAMES_USUAL 1024u /* frames that fit into a writer */
-/* most frames of one stack that are walked; a stack above MG_FRAMES_USUAL needs a room of the
- * pool */
+#define MG_FRAMES_USUAL 1024u /* maximum frames of a stack that fits into a writer */
+/* maximum frames walked in one stack; stacks above MG_FRAMES_USUAL need memory from the pool for
+ * deep stacks (a room) */
 #define MG_FRAMES_MAX 16384u
-#define MG_DEEP_MAX 32u /* number of rooms in the pool for deep stacks */
-/* frames walked after a stack that was too deep even for a room of the pool */
+#define MG_DEEP_MAX 32u /* number of rooms in the pool for deep stacks, each for one thread */
+/* maximum frames walked after a stack that did not even fit into a room */
 #define MG_FRAMES_SHORT 512u
 #define MG_FRAMES_RECORD MG_RECORD_FRAMES
-#define MG_COPY_MAX 65536u /* bytes of a stack copy */
+#define MG_COPY_MAX 65536u /* maximum bytes of a stack copy */
 #define MG_COPIES_A_SECOND 1000u
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -30,8 +30,9 @@
 /* Describes a remembered frame. Its ip and slot are in arrays of the writer. */
 struct mg_frame {
 	uint64_t bp;
-	uint32_t checks_to; /* number of entries of `checks` up to and including this frame's */
-	uint32_t need;      /* 1 = bp is part of its state */
+	uint32_t checks_to; /* number of entries of `checks` for this frame and all frames before
+			       it */
+	uint32_t need;      /* 1 = bp belongs to the frame's state and is compared */
 };
 
 /* Describes a frame found by a walk (innermost first), and the step from it to its caller. */
@@ -46,39 +47,41 @@ struct mg_step {
 };
 #define MG_STEP_OTHER (UINT64_C(1) << 63)
 
-/* Describes a writer: a thread's place, and its ring, which have the same index. The members that
- * every event needs come first and fill two cache lines; those that a sample needs fill three. */
+/* Holds a thread's data for recording, with its ring, which has the same index. The members that
+ * every event needs come first and fill two cache lines; the members that a sample needs fill
+ * three. */
 struct mg_writer {
 	uint64_t busy; /* frame address of the hook that is running, 0 = none */
-	/* if it differs from the session's epoch, the next hook enters by mg_enter_slow */
+	/* epoch that this writer knows; if it is not the session's, the next hook calls
+	 * mg_enter_slow */
 	uint32_t epoch_seen;
 	/* number of frames of the previous stack, which is stored outermost first: see unwind.c */
 	uint32_t frames;
-	uint64_t last; /* the last stamp taken */
+	uint64_t last; /* latest stamp that this thread took */
 	struct mg_ring *ring;
 	unsigned char *window; /* the ring's memory: see ring.c */
 	uint64_t offset, mark, head;
 
-	uint64_t last_block; /* see mg_nesting_begin */
+	uint64_t last_block; /* last block recorded: see mg_nesting_begin */
 	uint64_t *ip, *slot;
 	struct mg_frame *frame;
 	struct mg_step *steps;
-	/* array of MG_OWN_RULES rules; behind it MG_INDEX index entries and a union mg_memory */
+	/* array of MG_OWN_RULES rules, followed by MG_INDEX index entries and a union mg_memory */
 	uint64_t *rules;
 	uint32_t keep, limit;
-	uint16_t root_flags; /* MG_F_TRUNCATED or 0 */
+	uint16_t root_flags; /* flags of the stack's outermost end: MG_F_TRUNCATED or 0 */
 	uint16_t flags;      /* MG_F_SIGNAL in a nested writer, else 0 */
 	bool keepable;       /* the stack being taken may be remembered for the next one */
 	/* a realloc's stamp is taken but not yet published, so `pending` stays set */
 	bool holding;
 	bool rules_used; /* `rules` may hold rules */
-	bool careful;    /* the last stack may be mapped less far now: see stack.c */
-	uint64_t sent;   /* R7: stamp of the last record that had a stamp; MG_NOT_SENT = unknown */
+	bool careful;    /* part of the last stack's memory may be unmapped by now: see stack.c */
+	uint64_t sent;   /* R7: stamp of the last record with a stamp; MG_NOT_SENT = unknown */
 
 	/* bounds of the stack that the thread was last on, 0 = unknown: see stack.c */
 	uint64_t low, high;
 	struct mg_slot *checks;
-	uint64_t freeing; /* see mg_nesting_begin */
+	uint64_t freeing; /* block whose free is ignored: see mg_nesting_begin */
 	/* sampling: state of the thread's random number generator, 0 = not seeded */
 	uint64_t random;
 	uint32_t epoch_sent;
@@ -86,42 +89,44 @@ struct mg_writer {
 	uint32_t tries; /* events since `limit` was reduced */
 
 	uint32_t epoch;
-	/* the mg.generation in which it was claimed; if older, it is a writer of the parent
-	 * process */
+	/* value of mg.generation when the writer was claimed; if older than mg.generation, the
+	 * writer belongs to the parent process */
 	uint32_t generation;
 	uint64_t tail;
 	uint64_t lap, lap_before; /* values of head at which this lap and the one before began */
 	uint64_t size;
 	uint64_t wrap_head, wrap_lap; /* values of head and lap before the wrap in progress */
 	bool wrapping;
-	/* takes a stack only if all rules that it needs are in the table: see thread.c */
+	/* takes a stack only if all unwind rules needed are in the table already: see thread.c */
 	bool brief;
 	uint64_t stuck_tail; /* value of tail at which the last wait timed out, ~0 = none */
 
 	/* writer for a signal handler that interrupts a hook of this thread */
 	struct mg_writer *nested;
-	/* sp of the innermost such handler that is looking for a writer: see thread.c */
+	/* sp of the innermost signal handler that is looking for a writer: see thread.c */
 	uint64_t looking;
-	uint32_t looks, refused; /* number of handlers that are looking, and of those refused */
+	uint32_t looks, refused; /* number of signal handlers that are looking for a writer, and of
+				    those that got none */
 	uint32_t tid;
-	uint32_t wake; /* number of the recording that head and offset belong to: R8 */
+	uint32_t wake; /* number of the recording to which head and offset belong: see R8 */
 	uint64_t copy_second;
 	uint32_t copies;
-	uint32_t deep; /* 1 + index of its room in the pool, 0 = none */
+	uint32_t deep; /* 1 + index of this writer's room in the pool for deep stacks, 0 = none */
 
-	/* The hooked function of the program that is running: see custom.c. */
-	const uint64_t *custom; /* its entry's frame, NULL = none */
+	/* The program's hooked function that this thread is executing: see custom.c. */
+	const uint64_t *custom; /* frame at the function's entry, NULL = none */
 	const struct mg_hook *custom_hook;
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
-	/* address at which it stores the block, 0 = it returns the block */
+	/* address at which the function stores the block, 0 = it returns the block */
 	uint64_t custom_out;
-	uint64_t custom_inner, custom_inner_bytes; /* last block that malloc returned inside it */
+	uint64_t custom_inner, custom_inner_bytes; /* last block that malloc returned inside the
+						      function, and its size */
 	uint32_t custom_known;                     /* sampling: enum mg_sampled of the old block */
 
-	int64_t until_sample; /* see MG_UNTIL_SAMPLE */
+	int64_t until_sample; /* bytes until the next sample: see MG_UNTIL_SAMPLE */
 
-	struct mg_python_stack *python; /* see python.c */
-	/* target of the pointers in the padding in front of the arrays */
+	struct mg_python_stack *python; /* stack of the interpreter: see python.c */
+	/* word to which the padding pointers before the arrays point */
 	uint64_t zero;
 };
 
@@ -130,18 +135,18 @@ MG_INLINE union mg_memory *mg_memory_of(const struct mg_writer *t)
 	return (union mg_memory *)(void *)(t->rules + MG_OWN_RULES + MG_INDEX / 4);
 }
 
-/* Returns the size in bytes of a writer for `frames` frames; mg_deep_bytes, of a room in the
- * pool. */
+/* mg_writer_bytes returns the size in bytes of a writer for `frames` frames, mg_deep_bytes that of
+ * a room in the pool for deep stacks. */
 size_t mg_writer_bytes(uint32_t frames);
 size_t mg_deep_bytes(void);
-/* Moves a writer whose stacks are too deep for it to a room of the pool. The previous stack is
- * lost. False = no room is free. */
+/* Moves a writer's arrays to a room in the pool for deep stacks, because a stack is too deep for
+ * the writer. The previous stack is lost. False = no room is free. */
 bool mg_deepen(struct mg_writer *t);
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* Describes how much the hooks record. The gate is on a page that the kernel zeroes in a forked
- * child, so a child starts with MG_GATE_SHUT. */
+/* Lists how much the hooks record. The gate is in a page that the kernel clears in a forked child
+ * (MADV_WIPEONFORK), so a child starts with MG_GATE_SHUT. */
 enum mg_gate_state {
 	MG_GATE_SHUT = 0,
 	MG_GATE_ALL = 1,      /* every event is recorded */
@@ -156,7 +161,8 @@ enum mg_gate_state {
 struct mg_gate {
 	uint32_t on;      /* enum mg_gate_state */
 	uint32_t counted; /* 1 = while the gate is shut, calls need not be counted any more */
-	/* thread pointer of the thread that is taking a slot for this process: see fork.c */
+	/* thread pointer of the thread that is claiming a slot of the pool for this forked child:
+	 * see fork.c */
 	uint64_t adopting;
 };
 
@@ -172,14 +178,14 @@ struct mg_backend {
 	void (*modules_forked)(void);
 };
 
-/* Rings' windows and writers are mapped in chunks. Each chunk is as large as all chunks before
- * it together. */
+/* Number of chunks in which windows and writers of rings are mapped. Each chunk is as large as all
+ * earlier chunks together. */
 #define MG_CHUNKS 10u
 _Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks hold all rings");
 
-#define MG_HELD_MAX 96u /* entries of mg_core.held: those that MG_OWN_MAX counts, and windows */
+#define MG_HELD_MAX 96u /* entries of mg_core.held: up to MG_OWN_MAX mappings, and the windows */
 
-/* See sample.c. */
+/* Number of hash tables of sampled blocks: see sample.c. */
 #define MG_SAMPLE_TABLES 3u
 struct mg_sample_table {
 	uint8_t *counts;
@@ -193,7 +199,7 @@ struct mg_core {
 	struct mg_session *session;
 	uint8_t *sample_pages; /* number of sampled blocks per page: see sample.c */
 	bool sequence;         /* stamps are taken from the shared counter, not from the clock */
-	/* the clock must not be read for anything else either: see confine.c */
+	/* the clock must not be read at all, not even to measure waits: see confine.c */
 	bool blind;
 	bool verify; /* option of the session, copied at the start */
 	bool free_stacks;
@@ -208,22 +214,24 @@ struct mg_core {
 	uint64_t (*usable)(const void *block);
 	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
 	bool mapping; /* --mmap is set, for this process and forked children */
-	/* the image's session, which is not the session of a forked child */
+	/* session of the image; a forked child has another session */
 	struct mg_session *head;
 	struct mg_fork_slot *slots; /* array of slot_count slots: see fork.c */
 	uint32_t slot_count;
-	/* address of the slots' memory: its first page, or all of it, is mapped: see grow.c */
+	/* address of the slots' memory, of which the first page or everything is mapped: see
+	 * grow.c */
 	unsigned char *slot_memory;
 	bool slots_mapped;
 	uint32_t generation;  /* incremented when a forked child begins a recording of its own */
 	uint32_t writer_base; /* index of the writer of ring 0 */
-	/* writers with smaller indices were claimed in this generation or an earlier one */
+	/* number of writers claimed so far, in this generation or earlier ones */
 	uint32_t writers_used;
 	uint32_t writers_all;
 	uint32_t serial;     /* serial of the session that this process last recorded to */
 	uint64_t fork_stamp; /* stamp of the MG_FORK record of a fork in progress, 0 = none */
 	uint64_t missed;     /* events that a forked child lost before it had a slot */
-	/* thread pointer of the thread whose tid the C library has wrong; raw_tid: its real tid */
+	/* raw_tp, raw_tid: thread pointer and real tid of a thread whose tid the C library reports
+	 * wrongly */
 	uint64_t raw_tp;
 	uint32_t raw_tid;
 	struct mg_ring void_ring; /* ring for writers that must not write to the parent's memory */
@@ -234,15 +242,16 @@ struct mg_core {
 	size_t writer_bytes;
 	uint32_t writer_count;
 	uint32_t frames;                  /* frames that fit into each writer */
-	unsigned char *deep[MG_DEEP_MAX]; /* rooms of the pool, NULL = not mapped yet */
+	unsigned char *deep[MG_DEEP_MAX]; /* memory of the rooms for deep stacks, NULL = not mapped
+					     yet */
 	uint32_t deep_taken[MG_DEEP_MAX];
-	bool deep_none;   /* no further room can be mapped */
+	bool deep_none;   /* no more rooms can be mapped */
 	uint32_t closing; /* dlclose calls in progress */
 	uint32_t epoch;   /* the session's epoch, as this process last set it */
-	/* See stack.c. main_low: lowest address that the main stack was seen to reach.
-	 * stack_field: offset in the C library's thread block of the start of the thread's
-	 * stack, which its size follows; 0 = glibc's, not searched for yet; MG_NO_FIELD =
-	 * unknown. */
+	/* Bounds of the main thread's stack: see stack.c. main_low: lowest address that the stack
+	 * was seen to reach. stack_field: offset, in the C library's thread control block, of the
+	 * start of a thread's stack, followed by the stack's size; 0 = glibc, offset not searched
+	 * for yet; MG_NO_FIELD = unknown. */
 	uint64_t main_tp, main_low, main_high, stack_field;
 	uint64_t main_entry; /* sp at the program's entry, 0 = unknown */
 	struct mg_rule_table tables[MG_RULE_TABLES];
@@ -252,8 +261,8 @@ struct mg_core {
 	bool filtered;    /* the program has installed a seccomp filter: see confine.c */
 	uint32_t calling; /* threads about to make a system call */
 	struct mg_backend backend;
-	/* Mappings of the guest (address, bytes), and pages of `seeds` that are unused: see G4
-	 * in grow.c. */
+	/* held: mappings of the guest (address, bytes). seeds: address of the reserved pages, of
+	 * which seed_count are unused: see G4 in grow.c. */
 	uint64_t held[MG_HELD_MAX][2], seeds;
 	uint32_t held_count, seed_count;
 };
@@ -263,10 +272,10 @@ extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 /* Returns a hook's frame: a pointer to {saved bp, return address}. */
 #define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
 
-/* Holds this thread's writer in `self`: 0 = none yet; odd = 2 x events + 1 of a thread that
- * found no ring. A backend without thread-local storage defines MG_SELF itself. MG_UNTIL_SAMPLE:
- * bytes up to and including the thread's next sample point; in a thread without a writer 0, or
- * the rest of an earlier recording. */
+/* Holds this thread's writer in `self`; 0 = none yet; odd = the thread found no ring, and the value
+ * is 2 x its lost events + 1. A backend without thread-local storage defines MG_SELF itself.
+ * MG_UNTIL_SAMPLE is the number of bytes up to and including the thread's next sample point; in a
+ * thread without a writer it is 0, or left from an earlier recording. */
 #ifndef MG_SELF
 struct mg_own {
 	uintptr_t self;
@@ -298,15 +307,16 @@ bool mg_shut(const uint64_t *frame);
 #ifdef MG_IMAGE
 bool mg_shut_forked(const uint64_t *frame);
 #endif
-/* Tells whether this process is recorded; a forked child's recording begins here. */
+/* Tells whether this process is recorded. In a forked child, the first call may begin the child's
+ * recording. */
 MG_INLINE bool mg_is_open(const uint64_t *frame)
 {
 	if (MG_LIKELY(__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE)))
 		return true;
 	return !mg.gate->counted && mg_shut(frame);
 }
-/* Called before and after the real fork. mg_fork_begin returns the stamp of the MG_FORK record,
- * 0 = none was written. */
+/* Called before and after the C library's fork. mg_fork_begin returns the stamp of the MG_FORK
+ * record, 0 = none was written. */
 uint64_t mg_fork_begin(const uint64_t *frame);
 void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child);
 /* Leaves a hook. */
@@ -317,38 +327,39 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 
 /* ---- unwinding (unwind.c, whole.c, walk.c) --------------------------------------------------- */
 
-/* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, and its
- * first `keep` frames are those of the previous stack. False = the stack has to be sent as a
- * copy.
+/* Takes the call stack of the hook whose frame is `frame`. Afterwards ip[0..frames) is the stack;
+ * its first `keep` frames are the same as in the previous stack. False = the stack must be sent as
+ * a copy.
  *
- * If the ring has room at once for a record of `words` words and the frames not kept, of which
- * there are at most MG_FRAMES_RECORD, those frames are already in the ring, behind the words. */
+ * If the ring has room without waiting for a record of `words` words followed by the new frames (at
+ * most MG_FRAMES_RECORD), the new frames are already in the ring, after those words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
-/* whole.c: does what mg_unwind does, while sampling. mg_whole_ahead and mg_unwind_whole do so in
- * two parts: the first prefetches the memory that the second will read, and returns the entry in
- * which a stack like this one would be remembered. */
+/* whole.c: takes a stack as mg_unwind does, while sampling. mg_whole_ahead and mg_unwind_whole do
+ * this in two steps: the first returns the cache entry for stacks like this one, and prefetches the
+ * memory that the second will read. */
 bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words);
 struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame);
-/* Tells whether the stack in `m` is this hook's: whether a walk would read the same words now. */
+/* Tells whether the stack in cache entry `m` is still that of the hook with frame `frame`: a walk
+ * would read the same words. */
 bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame);
 bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame,
 		     uint32_t words);
-/* Counts a mismatch if the stack just taken differs from that of a walk from the same frame
- * without any remembered frames or rules. `cut`: the outermost part of the stack was not taken. */
+/* Counts a mismatch if the stack just taken differs from that of a new walk without remembered
+ * frames and rules. `cut`: the outermost part of the stack was not taken. */
 void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	__attribute__((visibility("hidden")));
-/* stack.c: finds the bounds of a stack. mg_own_stack: of the one that the thread was started on;
- * false = `sp` is not in it. mg_find_stack: of any stack that holds `sp`; false = unknown: then,
- * if `sp` is that of a hook's caller, the rest of its page may be read. mg_thread_block: the
- * part of glibc's block of this thread that holds the first values of pthread_setspecific; empty
- * = unknown. mg_new_stack: as mg_find_stack for a hook, notes the bounds in `t` for its next
- * hooks, and returns the end. */
+/* stack.c: functions that find the bounds of stacks. mg_own_stack: of the stack on which the thread
+ * was started; false = `sp` is not in it. mg_find_stack: of the stack that contains `sp`; false =
+ * not known, but if `sp` is that of a hook's caller, the rest of the page may be read.
+ * mg_thread_block: returns the part of glibc's control block of this thread that has the first
+ * pthread_setspecific values; empty = not known. mg_new_stack: finds the bounds as mg_find_stack
+ * does, stores them in `t` for the next hooks, and returns the end of the stack. */
 bool mg_own_stack(uint64_t sp, struct mg_range *stack);
 bool mg_find_stack(uint64_t sp, struct mg_range *stack);
 struct mg_range mg_thread_block(void);
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
-/* Tells whether the hook in which `t` is busy is still on the stack, outside the hook with this
- * frame. True if unsure. */
+/* Tells whether the hook in which `t` is busy is still active, as an outer function of the hook
+ * with frame `frame`. True if not sure. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
 /* Reads the word at `address`, a slot of a stack. */
 MG_INLINE uint64_t load(uint64_t address)
@@ -367,23 +378,25 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 /* Returns the size in bytes of address space that a mapping may take now: a share of the
  * program's limit. */
 uint64_t mg_grow_budget(void);
-/* Maps private memory and notes it as the guest's; NULL = it cannot be mapped. */
+/* Maps private memory and records it as belonging to the guest; NULL = it cannot be mapped. */
 void *mg_grow_own(uint64_t bytes);
-/* Notes a mapping of the guest's, private or shared. */
+/* Records that a mapping, private or shared, belongs to the guest. */
 void mg_note_ours(const void *start, uint64_t bytes);
 /* Prepares the reserve that G4 in grow.c describes. */
 void mg_grow_init(void);
-/* Returns the address of element `i`, of `each` bytes; NULL = not mapped. */
+/* Returns the address of element `i` in memory mapped in chunks, with elements of `each` bytes;
+ * NULL = not mapped. */
 void *mg_grown(unsigned char *const *chunks, uint32_t i, size_t each);
-/* Sets the chunks to `count` elements of `each` bytes that are already mapped in one piece, at
- * `base`. */
+/* Makes the chunks refer to `count` elements of `each` bytes that are already mapped contiguously
+ * at `base`. */
 void mg_grow_whole(unsigned char **chunks, void *base, uint32_t count, size_t each);
 /* Returns the address of element `i`, and maps its chunk if needed; NULL = it cannot be mapped. */
 void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
 /* Returns the memory of slot `i` of the pool for forked children, or NULL. */
 unsigned char *mg_grow_slot(uint32_t i);
-/* Maps as much as possible before a seccomp filter that may forbid mmap. `here` = false, in a
- * forked child whose recording has not begun: maps only slots. */
+/* Maps as much memory as possible now, because a seccomp filter that the program installs may
+ * forbid mmap. `here`: also for this process; false in a forked child whose recording has not
+ * begun, where only slots are mapped. */
 void mg_grow_ahead(bool here);
 
 /* Returns the size in bytes of the window of a ring of the session. */
@@ -403,7 +416,8 @@ MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
 
 /* ---- records (ring.c) ------------------------------------------------------------------------ */
 
-/* Returns room for a record of `words` words, or NULL: the record has to be dropped. May wait. */
+/* Returns space in the ring for a record of `words` words; NULL = the record must be dropped. May
+ * wait. */
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
 void mg_lost(struct mg_writer *t, uint64_t stamp);
 /* Counts a wait. */
@@ -411,7 +425,7 @@ void mg_waited(struct mg_writer *t, uint64_t ticks);
 /* Wakes ms-record if it sleeps. */
 void mg_wake_recorder(void);
 void mg_ring_attach(struct mg_writer *t);
-/* Repairs the ring after a longjmp out of a hook: published records stay, the rest is discarded. */
+/* Repairs the ring after a longjmp out of a hook: keeps published records and discards the rest. */
 void mg_ring_recover(struct mg_writer *t);
 
 MG_INLINE bool mg_has_room(const struct mg_writer *t, uint32_t words)
@@ -425,7 +439,8 @@ MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
 	return mg_room_slow(t, words);
 }
 
-/* A value of `sent` from which no stamp's difference fits into a short record. */
+/* Value of `sent` if unknown: so far from any stamp that the difference does not fit into a short
+ * record. */
 #define MG_NOT_SENT (UINT64_C(1) << 63)
 
 /* Puts the stamp into a record at `w`. */
@@ -434,8 +449,8 @@ MG_INLINE void mg_put_stamp(struct mg_writer *t, uint64_t *w, uint64_t stamp)
 	w[1] = t->sent = stamp;
 }
 
-/* R4: makes the record written at the last mg_room visible. Has no effect in a child that was
- * forked inside the hook. */
+/* R4: publishes the record that was written where the last mg_room returned. Has no effect in a
+ * child that was forked inside the hook. */
 MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
 {
 	t->offset += words * 8;
@@ -444,9 +459,9 @@ MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
 		__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
-/* R5: from here until mg_stamped, ms-record merges nothing later than the stamps that this
- * thread may still publish. The bound is this thread's last stamp + 1, which is earlier than the
- * time now and need not be read from the clock. */
+/* R5: until mg_stamped, ms-record merges no events from this thread's last stamp + 1 on, because
+ * this thread may still publish one. That bound is earlier than the current time, and needs no
+ * reading of the clock. */
 MG_INLINE void mg_stamping(struct mg_writer *t)
 {
 	__atomic_store_n(&t->ring->pending, t->last + 1, __ATOMIC_RELEASE);
@@ -463,17 +478,17 @@ MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
 	return t->last = mg_clock();
 }
 /* Returns the stamp of an allocation whose real call has returned, or of a free whose real call
- * is yet to come.
+ * follows.
  *
- * While only one ring is in use, its order is the order of events, and the clock is needed only
- * for their time. It is read by the first event after each round of ms-record, and by every 64th
- * event after that; the others take the next number, which lies in the past, since no event
- * takes less than a tick. A second thread sets MG_STAMPS_ALL in its first event, before it takes
- * its own stamp from the clock. An event of this thread that depends on that first event (it got
- * the block from it, or the allocator returned an address again) comes after a real call that
- * made it depend, so the word read here has the bit, and the stamp is later. Earlier events of
- * this thread are stamped in the past. `pending` holds back the merge for events in progress
- * (R5). */
+ * While only one ring is in use, the order of its records is the order of events, and the clock is
+ * needed only for the time. So only the first event after each round of ms-record, and every 64th
+ * event after that, reads the clock. The others get the previous stamp + 1, which is not later than
+ * now, since no event takes less than a tick. A second thread sets MG_STAMPS_ALL in its first
+ * event, before it takes its own stamp from the clock. If an event of this thread depends on that
+ * first event (it got the block from there, or the allocator returned the address again), the
+ * dependence arose in a real call, so the word read here has MG_STAMPS_ALL set, and the stamp is
+ * later. Earlier events of this thread have earlier stamps. `pending` makes the merge wait for
+ * events in progress (R5). */
 MG_INLINE uint64_t mg_stamp_or_next(struct mg_writer *t)
 {
 	const struct mg_session *s = mg.session;
@@ -527,15 +542,16 @@ void mg_python_look(void);
 void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
 /* Leaves Python's frames out of the next stack: memory that may hold some was just unmapped. */
 void mg_python_skip(struct mg_writer *t);
-/* Returns the number of bytes that each writer needs for Python, for a backend that cannot map
- * memory later. mg_python_lay sets the address of that memory when a session begins, NULL =
- * none. */
+/* mg_python_bytes returns the number of bytes that each writer needs for Python, for a backend that
+ * cannot map memory later. mg_python_lay sets the address of this memory when a session begins,
+ * NULL = none. */
 size_t mg_python_bytes(void);
 void mg_python_lay(void *memory);
 
 /* ---- copies (copy.c) ------------------------------------------------------------------------- */
 
-/* Sends a copy of the registers and of the stack from this frame on. Returns the event's flags. */
+/* Sends the registers and a copy of the stack from frame `frame` outward. Returns the event's
+ * flags. */
 uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame);
 
 /* ---- hooks (hooks.c): each is called by an entry point, with the entry point's frame --------- */
@@ -550,18 +566,18 @@ void mg_on_free(const uint64_t *frame, const void *block);
 struct mg_writer *mg_realloc_begin(const uint64_t *frame, const void *old, uint64_t *before);
 void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, const void *old,
 		    const void *block, uint64_t size);
-/* Called before and after a call that may re-enter the hooks for a block that the caller records
- * itself. mg_nesting_begin: frees of `freeing` are ignored from here on. mg_nesting_end tells
- * whether `block` was recorded as an allocation in between. */
+/* Called before and after a call that may re-enter the hooks for a block that the caller itself
+ * records. After mg_nesting_begin, frees of `freeing` are ignored. mg_nesting_end tells whether
+ * `block` was recorded as an allocation since mg_nesting_begin. */
 void mg_nesting_begin(const void *freeing);
 bool mg_nesting_end(const void *block);
 struct mg_span {
 	uint64_t address, bytes;
 };
-/* Records a mapping, with MG_MAP_*. `from`: the address of which an mremap made a second
- * mapping, else 0. */
+/* Records a mapping. `flags`: MG_MAP_*. `from`: if an mremap created a second mapping of the same
+ * memory, the address of the first, else 0. */
 void mg_on_map(const uint64_t *frame, struct mg_span span, uint64_t flags, uint64_t from);
-/* Records that a new mapping replaced what was mapped there. */
+/* Records that a new mapping replaced earlier mappings in the address range `span`. */
 void mg_on_cover(const uint64_t *frame, struct mg_span span);
 /* Records that address space is unmapped or moved: mg_unmap_begin is called before the real call,
  * then exactly one of mg_unmap_end and mg_remap_end. `done`: the call succeeded; else nothing is
@@ -572,7 +588,7 @@ void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, s
 void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
 		  struct mg_span now, bool done);
 void mg_on_mark(const uint64_t *frame, const char *name);
-/* Writes MG_FORK. Returns its stamp, or 0 if it was not written. */
+/* Writes an MG_FORK record. Returns its stamp, or 0 if it was not written. */
 uint64_t mg_on_fork(const uint64_t *frame);
 uint64_t mg_user_size(uint64_t size);
 void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size);
@@ -581,23 +597,23 @@ void mg_on_user_free(const uint64_t *frame, const void *block);
 /* ---- user.c: the other functions of memscope.h ----------------------------------------------- */
 
 void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size);
-/* Handles ms_pause and ms_resume, which nest. */
+/* Handles calls of ms_pause and ms_resume, which may be nested. */
 void mg_on_pause(const uint64_t *frame, bool pause);
-/* Writes MG_IGNORE. */
+/* Writes an MG_IGNORE record for a call of ms_ignore. */
 void mg_on_ignore(const uint64_t *frame, const void *block);
 /* Begins a forked child's session, paused if its parent was paused at the fork. */
 void mg_user_begin(struct mg_session *s);
 
 /* ---- custom.c: functions of the program that are hooked, and memscope.h's pools -------------- */
 
-/* Tells whether an allocation was made inside a hooked function, when the gate is MG_GATE_HOOKED.
- * If so, it is recorded as backing or not at all. */
+/* Tells whether an allocation was made inside a hooked function of the program, if the gate is
+ * MG_GATE_HOOKED. Then it is recorded as backing of a custom heap, or not at all. */
 bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size);
-/* Tells whether an allocation is hidden while sampling: made inside a hooked function, it is not
- * recorded. */
+/* Tells whether an allocation made while sampling is inside a hooked function of the program, so
+ * that it is not recorded. */
 bool mg_custom_hides(const uint64_t *frame);
-/* Tells whether a free is by a hooked function that frees that block, when the gate is
- * MG_GATE_HOOKED. */
+/* Tells whether a free is called by a hooked function of the program that frees the same block, if
+ * the gate is MG_GATE_HOOKED. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block);
 /* Tells whether the hooked function that this writer's thread last entered is still running.
  * `frame`: the frame of a hook called now. */
@@ -606,19 +622,19 @@ void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const ch
 void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size);
 /* Tells whether this call of a hooked function is to be recorded. The backend defines it. */
 bool mg_custom_is_open(const uint64_t *frame);
-/* Returns this thread's writer without entering it, or NULL. */
+/* Returns this thread's writer without marking it busy, or NULL. */
 struct mg_writer *mg_custom_writer(void);
-/* Notes that the dynamic linker changes its list of modules, by a function hooked for that. The
+/* Called by the hook on the dynamic linker's debugger function: the list of modules changes. The
  * backend defines it. */
 void mg_custom_linker(const uint64_t *frame);
-/* late.c: tells whether nothing should wait for this session's ms-record: its heartbeat has
+/* late.c: tells whether threads should not wait for the session's ms-record: its heartbeat has
  * stopped, or it records nothing. */
 bool mg_nobody_records(const struct mg_session *s);
-/* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
- * for that. */
+/* late.c: asks ms-record to hook functions in modules that were just opened, and waits until it
+ * has. */
 void mg_late_ask(void);
-/* Maps anonymous memory for the guest; mg_map_near, a page for slots at `at` only. 0 = it cannot
- * be mapped. */
+/* mg_map maps anonymous memory for the guest. mg_map_near maps a page for slots, at address `at`
+ * only. 0 = it cannot be mapped. */
 uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags);
 uint64_t mg_map_near(uint64_t at);
 /* Switches the open gate to MG_GATE_HOOKED if any of these hooks is on a function of the
@@ -629,30 +645,32 @@ void mg_entry_custom(void);
 
 /* ---- the guest's memory, kept apart from the program's (apart.c) ----------------------------- */
 
-/* Finds the next part of [*start, end) that is not the guest's, and moves *start behind it;
- * false = none left. */
+/* Finds the next part of [*start, end) that does not belong to the guest, and sets *start to the
+ * part's end. False = there is none. */
 bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part);
-/* Does mlockall with these flags, except for the guest's memory. Returns 0 or the kernel's
- * error, or 1: the caller has to call mlockall itself, then mg_unlock_ours. Not to be called
- * under a seccomp filter. */
+/* Performs mlockall with these flags, but does not lock the guest's memory. Returns 0 or the
+ * kernel's error; 1 = the caller must call mlockall itself, and then mg_unlock_ours. Must not be
+ * called under a seccomp filter. */
 long mg_lock_all(uint64_t flags);
 void mg_unlock_ours(void);
 
 /* ---- system calls and clocks that the program forbids itself (confine.c) --------------------- */
 
-/* Returns the value of mg_counter, to time waits. If the program forbade reading the clock,
- * returns a count that grows about as fast, provided that mg_spin is called in between. */
+/* Returns a tick count for measuring waits: mg_counter, or, if the program forbade reading the
+ * clock, a count that grows about as fast if mg_spin is called between two readings. */
 uint64_t mg_ticks(void);
 void mg_spin(void);
 /* Tells whether ms-record's last heartbeat is more than `seconds` old; false if stamps are not
  * from a clock. */
 bool mg_heartbeat_timeout(const struct mg_session *s, uint64_t seconds);
-/* Tells whether system calls may be forbidden. */
+/* Tells whether system calls must be avoided, because a seccomp filter may forbid them. */
 bool mg_filtered(void);
-/* Tells whether a system call may be made, in an attached process, too: there it is avoided where
- * it can be, though no thread has a seccomp filter. */
+/* Tells whether a system call may be made. In an attached process, mg_filtered is always true, so
+ * that system calls are avoided where possible; but they may be made there if no thread has a
+ * seccomp filter. */
 bool mg_may_call(void);
-/* Makes the futex system call without a result; under a seccomp filter, a wait only spins. */
+/* Makes the futex system call, without returning its result. If system calls may be forbidden, a
+ * wait polls the word instead. */
 #define MG_FUTEX_WAIT 0
 #define MG_FUTEX_WAKE 1
 void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns);
