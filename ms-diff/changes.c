@@ -145,8 +145,8 @@ bool change_is_known(const struct change *c)
 
 /* ---- changes that exceed noise ---- */
 
-/* Returns the interval of a site's figure in a sampled run without any sample of it: from 0 to 3.7
- * times the mean sampling distance. */
+/* Returns the confidence interval of a site's figure if the run is sampled and no sample of the
+ * site was taken: from 0 to 3.7 times the mean sampling distance. */
 static struct limits unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !diff_figure_is_bytes((enum diff_figure)f))
@@ -224,9 +224,10 @@ static int64_t beyond_most(const struct change *c, const int64_t v[2])
 
 /* Tells whether the peaks are in different phases of the program's work, in which different sites
  * hold memory. True if less than half of the smaller peak is held by the same sites at both peaks.
- * If more is (a program may have constant data), two conditions must hold: different sites hold
+ * Otherwise, as in a program with constant data, two conditions must hold: different sites hold
  * more than OTHERS_SHARE, and the change of the peak is explained by what sites hold beyond their
- * maximum in the other run. Else it is one phase in which some sites hold more, and others less. */
+ * maximum in the other run. If not, it is one phase in which some sites hold more, and others
+ * less. */
 static bool peaks_differ(const struct work *w)
 {
 	double both = 0, over = 0, all[2] = {0, 0};

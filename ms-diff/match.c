@@ -35,12 +35,12 @@ void match_row(struct matching *m, enum matched how, const char *evidence, const
 
 /* ---- the spots of one chain ---- */
 
-/* Describes a call in the source: all spots of a side whose chains have the same lines. They differ
- * in the runs that have them, or in the runtime functions inside. */
+/* Describes a call in the source: all spots of a side whose chains have the same lines. The spots
+ * differ in the runs that have them, or in the runtime functions inside the call. */
 struct call {
 	const uint64_t *lines;
 	size_t n;
-	uint32_t number; /* number of the lines in spots.lines */
+	uint32_t number; /* number of the call's lines in spots.lines */
 	size_t first, count;
 	double allocations, bytes;
 };

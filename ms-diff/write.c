@@ -338,8 +338,8 @@ static int write_sites(sqlite3 *db, const struct changes *c, const struct opened
 	return ms_insert_close(&rows) | ms_insert_close(&ranges) | gone_end(&g);
 }
 
-/* Writes the verdicts on sites of the new run that the old runs had too, so that the change did not
- * cause them. */
+/* Writes the verdicts on sites of the new run that the old runs had too, and that the change
+ * therefore did not cause. */
 static int write_known(sqlite3 *db, const struct changes *c, const struct matching *m,
 		       const struct run *new, struct ms_err *err)
 {

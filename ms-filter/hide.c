@@ -27,8 +27,8 @@ static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* Adds up the figures of hidden sites. The sum is 0 if no site is hidden, and null if a summand is
- * unknown or the process did not record the figure. */
+/* Adds up the figures of hidden sites. The sum is 0 if no site is hidden, and null if a site's
+ * figure is unknown or the process did not record the figure. */
 static const char count_sites[] =
 	"INSERT INTO hidden(stage, filter, process, snapshot, sites, allocations, frees,"
 	" reallocations, failed_allocations, allocated_bytes, temporary, maps, mapped_bytes)"

@@ -97,8 +97,8 @@ int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *
  * conditions; needs names. 0, or -1 with `err` set. */
 int suppressions_apply(struct matches *m, struct sqlite3 *db, const struct options *o,
 		       struct ms_err *err);
-/* Suppresses, with DROP(SUPPRESSED) and `rule`, sites whose live blocks at the end are all leaked
- * indirectly, retained by blocks of suppressed sites. 0, or -1 with `err` set. */
+/* Sets DROP(SUPPRESSED) and `rule` of sites whose live blocks at the end are all indirect leaks,
+ * retained by blocks of suppressed sites. 0, or -1 with `err` set. */
 int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *err);
 /* Writes the rows of the table `suppression` for stage `stage`. Call while the sites in temp.gone
  * are still in `db`. 0, or -1 with `err` set. */

@@ -89,15 +89,15 @@ struct ms_recording {
 	MS_ARRAY(struct ms_functions) functions; /* functions of source files, by module id - 1 */
 	struct ms_rows threads;                  /* indexed by thread index */
 	struct ms_rows samples, marks, losses, before;
-	/* Heads of the resident-memory measurements, by number. `resident` holds the records of
-	 * each measurement: first sites, by stack, then files. */
+	/* Head records of all measurements of resident memory, in order of number. `resident` has
+	 * the other records of each measurement: sites by stack, then files. */
 	MS_ARRAY(struct ms_fields) moments;
 	struct ms_rows resident;
 	/* Verdicts of all scans, in order of scan number: for each scan one head record, then its
 	 * sites, in order of stack. Labels are NUL-terminated. */
 	MS_ARRAY(struct ms_verdict_record) verdicts;
 
-	MS_ARRAY(struct ms_frame) frames; /* by frame number; 0 and those lost in damage are zero */
+	MS_ARRAY(struct ms_frame) frames; /* by number; [0] and lost frames are all zero */
 	MS_ARRAY(struct ms_node) nodes;   /* by node number; a lost node has frame 0 */
 
 	bool has_symbols;

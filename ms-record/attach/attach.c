@@ -184,7 +184,8 @@ bool attach_changed(const struct attach *a)
 	return changed;
 }
 
-/* Returns -1. If the process has ended meanwhile, sets the error to that instead. */
+/* Returns -1. If the process has ended meanwhile, replaces the error by a message that it has
+ * ended. */
 static int failed(const struct attach *a, struct ms_err *err)
 {
 	if (a->launched || a->h.proc < 0 || !hijack_over(a->h.proc))

@@ -54,9 +54,9 @@ void attach_detach(struct attach *a);
 /* Maps a page for slots within jump distance of [low, high), in a process that is being recorded.
  * Returns its address; 0 = no room. */
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
-/* Tells that the caller's thread has stopped all threads of the process and keeps them stopped
- * during the next calls. `stopped` = NULL ends this. `entry_sp`: the stack pointer at program
- * start; 0 = as the kernel reports it. */
+/* Declares that the calling thread has stopped all threads of the process and keeps them stopped
+ * during the next calls; with `stopped` = NULL, that it no longer does. `entry_sp`: the stack
+ * pointer at program start; 0 = as the kernel reports it. */
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp);
 /* Makes the guest in the process report each exec to the socket at path `socket`, which is
  * borrowed. */

@@ -90,9 +90,9 @@ static bool has_malloc(const struct attach *a, const struct attach_module *m)
 	return false;
 }
 
-/* Tells whether operator new in this module is the C++ runtime's own, as in a static program. Do
- * not hook it: it calls malloc, which is hooked, and it throws if memory is exhausted, but an
- * exception cannot be unwound through a hook. */
+/* Tells whether operator new in this module is the C++ runtime's own, as in a static program. Such
+ * an operator is not hooked: it calls malloc, which is hooked, and it throws if memory is
+ * exhausted, but an exception cannot be unwound through a hook. */
 static bool is_runtime(const struct attach *a, const struct attach_module *m)
 {
 	return !strcmp(m->map->path, a->exe) &&

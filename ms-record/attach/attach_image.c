@@ -19,8 +19,8 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const uint8_t attach_image_file[];
 
-/* Points at the ELF header of the embedded guest image. The image comes from our own build, so it
- * is hardly checked. */
+/* Points at the ELF header of the embedded guest image. The image comes from our own build, so
+ * checks look only for errors of that build. */
 static const Elf64_Ehdr *const image_head = (const void *)attach_image_file;
 
 /* Returns the address of the embedded file's content at `offset`. */

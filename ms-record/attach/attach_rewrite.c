@@ -33,10 +33,10 @@
 #include "ms-record/base/descriptor.h"
 
 #define WORD 8u
-#define FORK_NS UINT64_C(500000000) /* wait for a fork while other threads are stopped */
+#define FORK_NS UINT64_C(500000000) /* maximum wait for a fork while threads are stopped */
 #define OTHERS_US 10000             /* time in which each processor enters the kernel */
 #define FORKERS_MAX 4096u
-#define FORKED_NS UINT64_C(60000000000) /* wait for forks that get no processor */
+#define FORKED_NS UINT64_C(60000000000) /* maximum wait for forks that get no processor */
 #define FORK_RUN_NS 20000000u           /* processor time that no fork exceeds */
 
 static bool fits(const struct mg_hook *h)
@@ -240,7 +240,8 @@ static void note_forker(const struct rewrite *r, pid_t tid)
 	forkers.v[forkers.n++].ran_ns = ran_ns(r->a->h.proc, tid);
 }
 
-/* Tells whether any thread in `forkers` may still be inside the same fork call. */
+/* Tells whether any thread in `forkers` may still be inside the fork call that it was in when it
+ * was listed. */
 static bool any_forks(int proc)
 {
 	for (; forkers.n; forkers.n--) {

@@ -24,8 +24,8 @@ struct walk {
 	const struct hook_code *code;
 	hook_calls_fn *is;
 	const void *arg;
-	uint64_t slots[SLOTS_MOST]; /* addresses of the linker's pointers to functions searched
-				       for */
+	uint64_t slots[SLOTS_MOST]; /* addresses of pointers, set by the linker, to functions
+				       searched for */
 	unsigned slot_count;
 	struct function todo[FUNCTIONS_MOST]; /* functions reached so far, without duplicates */
 	unsigned count;

@@ -213,7 +213,7 @@ static bool is_wrapper(const struct families *all, const struct family *f,
 	return hook_calls(&code, f->functions[MALLOC]->st_value, WRAPPER_DEPTH, is_allocation, &o);
 }
 
-/* Tells whether the family's malloc reads no argument but the size, the first. */
+/* Tells whether the family's malloc reads no arguments except the first, the size. */
 static bool takes_size(const struct family *f, const struct hook_symbols *file)
 {
 	const struct hook_code code = {&file->file, file->tables, file->n};

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Parameters and results of functions by form, in the syntax of --hook. */
+/* Signatures of allocation functions, in the syntax of --hook. */
 #define FORM_MALLOC "(size) -> ptr"
 #define FORM_CALLOC "(nmemb, size) -> ptr"
 #define FORM_REALLOC "(ptr, size) -> ptr"

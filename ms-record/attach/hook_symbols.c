@@ -12,7 +12,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 
 #define PATH_MOST 4400u
-#define TEXTS_MOST (UINT64_C(256) << 20) /* limit on bytes of names: a program waits meanwhile */
+#define TEXTS_MOST (UINT64_C(256) << 20) /* limit on bytes of names, since a program waits */
 
 /* ---- debug files ---- */
 

@@ -484,8 +484,8 @@ static bool ignores(const cs_insn *in)
 /* Holds the state of a walk along all paths through a function. */
 struct way {
 	const struct decoded *d;
-	uint8_t *seen; /* by instruction: argument bits with which a path through it was followed
-			  already */
+	uint8_t *seen; /* by instruction: bits of the arguments that were followed through it
+			  before */
 	unsigned read;
 	patch_passes *f;
 	void *arg;
@@ -530,8 +530,8 @@ static void take_way(struct way *w, const cs_insn *in, unsigned holds)
 		go(w, i, holds);
 }
 
-/* Follows a path from the i-th instruction on, until every argument has been overwritten, or was
- * unchanged here on an earlier path. */
+/* Follows a path from the i-th instruction on. Stops if no argument is unchanged any more, or if
+ * all unchanged ones were followed through the same instruction before. */
 static void go(struct way *w, size_t i, unsigned holds)
 {
 	for (; i < w->d->count && holds & ~w->seen[i]; i++) {

@@ -172,8 +172,8 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
-/* Refuses options of --leak-check that have no effect: without a scan, or, for those on marks,
- * without a scan at marks. */
+/* Refuses --leak-check options that have no effect because there is no scan, or no scan at
+ * marks. */
 static int check_leak(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;

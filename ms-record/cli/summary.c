@@ -20,7 +20,7 @@
 #include "ms-record/heap/sampled.h"
 
 #define LOST_NAMED 3u
-#define THEN_NS UINT64_C(10000000) /* RSS samples this close to the peak are shown as of the peak */
+#define THEN_NS UINT64_C(10000000) /* maximum distance of an RSS sample shown as the peak's */
 
 /* Format a value as text; the text lives until the end of the block around the call. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)

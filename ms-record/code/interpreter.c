@@ -139,7 +139,7 @@ static const struct version {
 
 enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, FREE_THREADED, SYMBOLS };
 
-#define NO_PATCH 0xffu /* patch level of a version if not known */
+#define NO_PATCH 0xffu /* value of the patch level if not known */
 
 /* Returns the version in the format of PY_VERSION_HEX; 0 = before 3.8. */
 static uint32_t version_of(const struct attach_memory *mem, const struct attach_symbol *found)

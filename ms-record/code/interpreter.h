@@ -22,8 +22,8 @@ struct modules;
  * interpreter, or one that only a forked child has, is recorded as unreadable: the addresses are
  * set only once, for the image and all its forked children. */
 void interpreter_look(struct modules *all, const struct attach_map *map);
-/* Records that a closed file, which could not be examined, was an interpreter, judged by its
- * name. */
+/* Records an interpreter that was recognized only by its file name, because the file was closed
+ * before it could be examined. */
 void interpreter_missed(struct modules *all, const char *path);
 /* Calls interpreter_look for each mapping last read. */
 void interpreter_find(struct modules *all);

@@ -213,8 +213,8 @@ static int prepare(struct control *c, const struct arrival *a, enum launch_way w
 	pid_t pid = a->pid;
 	if (way == LAUNCH_PRELOAD && check_library(c, pid, err))
 		return -1;
-	if (way == LAUNCH_PRELOAD) /* when the library makes its handshake, it is decided whether
-				      the process is recorded */
+	if (way == LAUNCH_PRELOAD) /* the library's handshake decides whether the process is
+				      recorded */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
 	exec_env_change(pid, c->launch.guest, NULL, NULL); /* removes the library, if present */
 	if (way == LAUNCH_NOT || !a->recordable)

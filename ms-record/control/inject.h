@@ -37,5 +37,5 @@ bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool st
 /* Traces the command from its start although a library is preloaded into it (--leak-check=yes), so
  * that programs that it executes and that need injection are recorded. */
 void inject_watch(struct control *c);
-/* Tells whether inject_below expects an exec that has not happened yet. */
+/* Tells whether a program announced to inject_below has not been executed yet. */
 bool inject_pending(const struct control *c);

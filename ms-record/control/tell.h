@@ -24,7 +24,7 @@ struct ms_err;
 #define TELL_NOT_DONE '2'
 #define TELL_VERBS "mark:NAME, flush, leak-check, resident[:NAME], pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
-#define TELL_SCAN_S 3600 /* longest time to wait for a scan, s: the maximum of --leak-check */
+#define TELL_SCAN_S 3600 /* longest wait for a scan in s, as --leak-check allows */
 
 enum tell_verb {
 	TELL_MARK,

@@ -54,7 +54,7 @@
 #define DEEP_AFTER (LONG_AFTER + 4u)
 #define ROUND_MOST (32 * RING_PART) /* maximum bytes read from one session in a round */
 #define MANY_BYTES 4096u            /* if a round reads more bytes, the next one follows soon */
-#define TRICKLE 1024u /* after a long sleep, so few bytes do not shorten the next sleep */
+#define TRICKLE 1024u /* bytes read after a long sleep up to which the next one stays long */
 #define BATCH_NS UINT64_C(100000000)
 /* Time between batches while sampling: few bytes arrive, and each batch costs the same work. */
 #define BATCH_SAMPLED_NS UINT64_C(500000000)
@@ -313,7 +313,7 @@ static long longest(const struct drain *d)
 }
 
 /* Tells whether a process is attached. Threads of such a process neither wait for us nor wake us.
- * *late: some process waits, however, until modules that it opens are hooked. */
+ * *late is set if threads of some process wait until modules that they open are hooked. */
 static bool any_attached(const struct drain *d, bool *late)
 {
 	bool any = *late = false;

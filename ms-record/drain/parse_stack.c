@@ -33,7 +33,7 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 	else
 		f.module = modules_find(&s->modules, &f.address, r->epoch);
 	/* The address of the outermost frame may not be a return address: the code that set up the
-	 * stack may have written the exact address of a function. */
+	 * stack may have written the exact address of an instruction. */
 	if (!parent && !remote_called(s, ip))
 		f.flags = MS_FRAME_EXACT;
 	node = stacks_node(&s->stacks, parent, &f);

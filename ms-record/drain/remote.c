@@ -267,8 +267,8 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 	c->r = r;
 	if (!c->space || unw_init_remote(&cursor, c->space, c))
 		return 0;
-	bool exact = false; /* the ip after a signal frame is exact: it was interrupted, not called
-			       from */
+	bool exact = false; /* after a signal frame, the ip is exact: that of the interrupted
+			       instruction */
 	for (unsigned steps = 0; steps < 2 * REMOTE_FRAMES && n < REMOTE_FRAMES; steps++) {
 		unw_word_t ip = 0;
 		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) || !ip) {

@@ -36,7 +36,7 @@
 /* Limit of parsed events that wait because a slow thread has a pending stamp. If it is exceeded,
  * rings are left unread and fill up. */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
-#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* limit for waiting for a thread that has no processor */
+#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* lower limit if the thread waits for a processor */
 /* Maximum items parsed ahead from a ring while another ring is read in parts. */
 #define AHEAD_MOST 32768u
 #define QUIET_NS UINT64_C(5000000)

@@ -125,7 +125,7 @@ struct mg_writer {
 
 	int64_t until_sample; /* bytes until the next sample: see MG_UNTIL_SAMPLE */
 
-	struct mg_python_stack *python; /* stack of the interpreter: see python.c */
+	struct mg_python_stack *python; /* Python frames of the previous stack: see python.c */
 	/* word to which the padding pointers before the arrays point */
 	uint64_t zero;
 };
