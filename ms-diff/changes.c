@@ -77,7 +77,8 @@ static int64_t rank_of(const struct run_site *s)
 	return s->figures[DIFF_LIVE] == DELTA_UNKNOWN ? 0 : s->figures[DIFF_LIVE];
 }
 
-/* Counts the row's sites in the run shown, and sums the intervals of their figures. */
+/* Counts the row's sites in the run shown, and adds up the confidence intervals of their
+ * figures. */
 static void sum_sites(struct work *w, int side)
 {
 	const struct run *r = w->runs->shown[side];
@@ -155,9 +156,9 @@ static struct limits unseen(const struct run *r, int f)
 	return (struct limits){0, b / 10 * 37 + b % 10 * 37 / 10};
 }
 
-/* Tells whether the interval of a change, made twice as wide, excludes 0. A 95 % interval excludes
- * 0 by chance in one of twenty sites, and there are hundreds of sites; the wider one in one of ten
- * thousand. */
+/* Tells whether the 95 % confidence interval of a change still excludes 0 if it is made twice as
+ * wide. The original interval excludes 0 by chance in one of twenty sites, and there are hundreds
+ * of sites; the wider one does so in one of ten thousand. */
 static bool excludes_0(int64_t v, struct limits x)
 {
 	if (x.low == DELTA_UNKNOWN || v == DELTA_UNKNOWN)
@@ -166,7 +167,8 @@ static bool excludes_0(int64_t v, struct limits x)
 	return middle - 2 * down > 0 || middle + 2 * up < 0;
 }
 
-/* Judges a figure by its values in each run, by side. Needs c->sampled. */
+/* Determines whether a figure's change is significant, from the values in all runs of each side.
+ * Needs c->sampled. */
 static void judge(const struct work *w, struct figure_change *c, const int64_t *const v[2],
 		  bool bytes)
 {
@@ -213,8 +215,8 @@ static void leave_to_timing(const struct work *w, struct change *c)
  * different sites. */
 #define OTHERS_SHARE 0.1
 
-/* Returns the excess of a site's bytes at the larger peak over the maximum it ever held in the
- * other run; at least 0. */
+/* Returns how much a site's bytes at the larger peak exceed the maximum that the site ever held in
+ * the other run; at least 0. */
 static int64_t beyond_most(const struct change *c, const int64_t v[2])
 {
 	int more = v[NEW] > v[OLD] ? NEW : OLD;
@@ -343,8 +345,8 @@ static enum diff_kind kind_of(const struct change *c)
 	return d > 0 ? DIFF_GROWN : d < 0 ? DIFF_SHRUNK : DIFF_UNCHANGED;
 }
 
-/* Classifies a site between two moments of one run: a site without blocks at one moment is new or
- * gone at the other. */
+/* Classifies a site when two moments of one run are compared: a site that has blocks at only one of
+ * the moments is new or gone. */
 static enum diff_kind kind_at(const struct change *c)
 {
 	bool held[2];

@@ -28,8 +28,9 @@ struct change {
 				    (negative for the old run's excess; 0 = no excess); else
 				    DELTA_UNKNOWN */
 	bool ever[2];            /* present in some run of that side */
-	const char *old_verdict; /* worst verdict at the ends of the old runs; "unknown" if
-				    blocks were live but not scanned, NULL if none were live */
+	const char *old_verdict; /* worst verdict of the leak scans at the end of the old runs;
+				    "unknown" if blocks were live but not scanned, NULL if none were
+				    live */
 };
 
 /* Tells whether live bytes, peak bytes or allocations changed by more than noise. */

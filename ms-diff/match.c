@@ -113,8 +113,8 @@ static int by_inner(const void *a, const void *b, void *spots)
 	return MS_ORDER(v[x].inner, v[y].inner) ?: MS_ORDER(x, y);
 }
 
-/* Returns the length of the prefix of `v` whose spots have the same runtime functions as the first.
- */
+/* Returns how many spots at the beginning of `v` have the same runtime functions as the first
+ * one. */
 static size_t same_inner(const struct group *g, const uint32_t *v, size_t n)
 {
 	size_t k = 0;
@@ -186,8 +186,8 @@ static bool same_figures(const struct call *a, const struct call *b)
 	return a->allocations == b->allocations && a->bytes == b->bytes;
 }
 
-/* Finds for each call of the smaller side a call with equal figures on the larger side, in order.
- */
+/* Pairs each call of the side with fewer calls with a call of the other side that has equal
+ * figures, in order. False = some call has no such partner. */
 static bool pair_equal_figures(struct group *g)
 {
 	int few = g->call_count[OLD] < g->call_count[NEW] ? OLD : NEW, many = !few;

@@ -28,7 +28,7 @@ struct row {
 	const char *evidence; /* a description, or NULL */
 };
 
-/* Counts the frames of all modules of one name. */
+/* Counts the frames of all modules that have one name. */
 struct name_count {
 	size_t frames[2][2]; /* by side: frames without and with a function name */
 	bool nameless;       /* one side has names and the other does not, see nameless.c */
@@ -63,7 +63,8 @@ void nameless_match(struct matching *m);
 /* Tells whether an unmatched spot may exist on the other side, unrecognized because names are
  * missing there. */
 bool nameless_hides(const struct matching *m, const struct spot *p);
-/* Returns the modules without names on a side, such as "app, libx.so"; NULL = none. In m->arena. */
+/* Returns the names of the modules without function names on a side, such as "app, libx.so"; NULL =
+ * none. In m->arena. */
 const char *nameless_modules(struct matching *m, enum side side);
 
 /* ---- shared by the files of this module ---- */
@@ -71,8 +72,9 @@ const char *nameless_modules(struct matching *m, enum side side);
 /* Adds a row with these spots. */
 void match_row(struct matching *m, enum matched how, const char *evidence, const uint32_t *spots,
 	       size_t n);
-/* Receives the `n` spots of one key, sorted by number; the first `old` are of the old side.
- * match_groups() calls it for each key, in order; `keys` is indexed by spot, NONE = left out. */
+/* Receives the `n` spots with the same key, sorted by number; the first `old` of them are of the
+ * old side. match_groups() calls it for each key, in order. `keys` is indexed by spot; NONE = the
+ * spot has no key. */
 typedef void match_take(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n);
 void match_groups(struct matching *m, const uint32_t *keys, match_take *take, void *arg);
 /* Returns the key of a spot's chain. match_by() pairs spots without a row whose keys are equal. */

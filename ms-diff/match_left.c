@@ -67,8 +67,8 @@ static void add_chain(struct matching *m, void *arg, uint32_t *spots, size_t old
 		add(m, l, v, n);
 }
 
-/* Collects the unmatched spots of a side. Spots whose code is of the same build on both sides are
- * omitted: they are new or gone. */
+/* Collects the unmatched spots of a side. Omits spots whose code has the same build on both sides:
+ * if unmatched, they are new or gone. */
 static struct left collect(struct matching *m, enum side side)
 {
 	struct left l = {0};
@@ -164,8 +164,8 @@ static bool is_part(const struct leftover *a, const struct leftover *b)
 	return i == a->length;
 }
 
-/* Tells whether the chain of `b` is that of `a` with more outermost links, for instance because a
- * thread now does the work of main. One common link is not enough. */
+/* Tells whether chain `b` is chain `a` with additional outermost links, for instance because a
+ * thread now does what main did. More than one common link is required. */
 static bool is_inner_part(const struct leftover *a, const struct leftover *b)
 {
 	size_t i = 0;
@@ -207,8 +207,8 @@ static void pair(struct matching *m, enum matched how, const char *evidence,
 	free(v);
 }
 
-/* Pairs two chains that differ by exactly as many frames as the context says. Callers begin with
- * the smallest number. */
+/* Pairs two chains whose lengths differ by exactly the number of frames in the context. Callers
+ * begin with the smallest number. */
 static void pair_frames(struct search *q, const struct leftover *o, const struct leftover *n)
 {
 	size_t by = o->length < n->length ? n->length - o->length : o->length - n->length;
@@ -221,8 +221,8 @@ static void pair_frames(struct search *q, const struct leftover *o, const struct
 		pair(q->m, MATCHED_FRAMES, say_frames(q->m, o, n), o, n);
 }
 
-/* Merges several calls of one side into one of the other, if their chains are all longer (or all
- * shorter) and their figures add up to its figures. */
+/* Merges several calls of one side with one call of the other side, if their chains are all longer
+ * than its chain (or all shorter), and their figures add up to its figures. */
 static void merge_frames(struct search *q, int one_side)
 {
 	const struct left *ones = &q->left[one_side], *others = &q->left[!one_side];
@@ -317,7 +317,7 @@ static void vote_for_names(struct search *q, const struct leftover *o, const str
 			vote(r, o->chain[i].function, n->chain[i].function);
 }
 
-/* Holds the maximum votes for a name, and whether several pairs have as many. */
+/* Holds the maximum number of votes for a name, and whether several pairs have this number. */
 struct most {
 	size_t votes;
 	bool tie;
@@ -334,8 +334,8 @@ static bool has_most(const struct most *m, size_t votes)
 	return !m->tie && votes == m->votes;
 }
 
-/* Chooses for each old name the new name with the most votes, if it is the only such name and no
- * other old name has as many votes for it. */
+/* Chooses for each old name the new name with the most votes, if no other new name has as many
+ * votes, and no other old name has as many votes for the new name. */
 static void decide_names(struct renames *r)
 {
 	size_t n = r->f.s->names.all.n;

@@ -91,7 +91,7 @@ static int open_points(const struct options *o, struct spots *s, struct opened *
 	return 0;
 }
 
-/* Opens the last runs of a dataset, in their order. */
+/* Opens the last runs of a dataset, in the dataset's order. */
 static int open_history(const struct options *o, struct spots *s, struct opened *out,
 			struct ms_err *err)
 {

@@ -11,7 +11,7 @@ struct ms_err;
 /* Holds the opened runs, and facts about the runs for messages and the exit status. */
 struct opened {
 	struct run *shown[2]; /* run shown for each side: the median by peak, then by live bytes;
-				 of a history the last run */
+				 the last run of a history */
 	size_t at[2];         /* index of the shown run within its side */
 	bool flows;           /* whole runs are compared, not moments */
 	bool missing;         /* no old run exists */

@@ -6,7 +6,8 @@
 #include "changes.h"
 #include "open.h"
 
-/* Computes the bytes that the shown run of each side held in the phase of the peak of side `peak`:
- * its own peak, and the other run's maximum near the corresponding moment. False: not known, for
- * instance with several processes or sampled recordings. */
+/* Computes the bytes that the shown run of each side held in the phase in which side `peak` had its
+ * peak: this is the peak itself for that side, and for the other side the maximum near the
+ * corresponding moment. False: not known, for instance with several processes or sampled
+ * recordings. */
 bool phase_of(const struct changes *c, const struct opened *runs, enum side peak, int64_t bytes[2]);

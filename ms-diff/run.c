@@ -16,7 +16,7 @@
 
 const char *const side_names[2] = {"old", "new"};
 
-/* Maps the units and sums of totals in columns.def to members of struct total. */
+/* Maps the words for unit and flow in columns.def to members of struct total. */
 #define IS_BYTES_COUNT false
 #define IS_BYTES_BYTES true
 #define IS_BYTES_TIME false
@@ -53,7 +53,7 @@ int64_t run_total(const struct run *r, const char *name)
 	return DELTA_UNKNOWN;
 }
 
-/* Converts a figure of the model to a signed one. */
+/* Converts an unsigned figure of the model to a signed one. */
 static int64_t known(uint64_t v)
 {
 	return v > INT64_MAX ? DELTA_UNKNOWN : (int64_t)v;
@@ -360,8 +360,8 @@ static int64_t scaled(int64_t v, int64_t to, int64_t from)
 	return x >= 9.2e18L ? DELTA_UNKNOWN : (int64_t)x;
 }
 
-/* Scales values so that the results add up to the scaled sum: rounding errors are carried over to
- * the next value. */
+/* Holds the state of scaling a series of values so that the results add up to the scaled sum: each
+ * rounding error is carried over to the next value. */
 struct rounding {
 	int64_t sum, given, to, from;
 };

@@ -36,8 +36,8 @@ int total_of(enum diff_figure f);
 struct run;
 int64_t run_total(const struct run *r, const char *name);
 
-/* Describes a module: its normalized name, and whether a run of the other side has the same build.
- */
+/* Describes a module: its normalized name, and whether some run of the other side has the same
+ * build of the module. */
 struct build {
 	uint32_t name; /* number of the name, without folders and version */
 	bool shared;
@@ -91,12 +91,13 @@ static inline uint32_t run_token(const struct run *r, const struct frame *f)
 /* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; otherwise they
  * are not known. 0, or -1 with `err` set. */
 int run_load(struct run *r, bool flows, struct ms_err *err);
-/* Replaces peak RSS by the sampled peak in all runs, unless the kernel's value is known for all
- * runs. */
+/* Unless the kernel's peak RSS is known for all runs, replaces it in all runs by the largest RSS
+ * sample. */
 void runs_level_rss(struct run *const *runs, size_t n);
 /* Sets r->operations to the number of --per events in the run: "allocations" or "mark:NAME". 0, or
  * -1 with `err` set: there were none. */
 int run_count(struct run *r, const char *per, struct ms_err *err);
-/* Scales the figures of events in the run to `operations` operations, so that sums still add up. */
+/* Scales the figures that count events of the run to `operations` operations, so that sums still
+ * add up. */
 void run_scale(struct run *r, int64_t operations);
 void run_free(struct run *r);

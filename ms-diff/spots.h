@@ -42,7 +42,7 @@ struct spots {
 	struct intern names, chains, wholes, lines;
 	MS_ARRAY(struct spot) all;
 	MS_ARRAY(struct run *) runs[2], every; /* runs by side; all runs, the old ones first */
-	MS_ARRAY(uint8_t) sides; /* by number in names: bit set of sides with such a function */
+	MS_ARRAY(uint8_t) sides; /* by name number: bit set of sides with this function */
 };
 
 /* Assigns each site of the runs in `s` to a spot. The runs must outlive `s`. */

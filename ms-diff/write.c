@@ -105,7 +105,8 @@ static void put_total(struct ms_insert *in, const char *name, const struct figur
 	ms_put_row(in, number("significant", t->significant));
 }
 
-/* Writes the bytes of both runs in the phase of the old peak, and in that of the new peak. */
+/* Writes the bytes that both runs held in the phase of the old peak, and in that of the new
+ * peak. */
 static void put_phases(struct ms_insert *in, const struct changes *c, const struct opened *runs)
 {
 	static const char *const names[] = {"live_at_old_peak_bytes", "live_at_new_peak_bytes"};

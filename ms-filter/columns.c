@@ -8,9 +8,9 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
 
-/* Lists the columns. Tables in the SQL: s site, p its process, t the chosen moment, c live figures
- * then, q the peak, d live figures then, x change by ms-diff, f the frame that names the site, m
- * its module, g growth. */
+/* Lists the columns. Table aliases in the SQL: s = site, p = its process, t = the chosen moment, c
+ * = live figures at t, q = the peak, d = live figures at q, x = change by ms-diff, f = the frame
+ * that names the site, m = its module, g = growth. */
 const struct column columns[] = {
 	{"id", COLUMN_COUNT, "s.id", "number of the site"},
 	{"pid", COLUMN_COUNT, "p.pid", "its process"},

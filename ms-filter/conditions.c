@@ -16,11 +16,12 @@
 #define LIVE                                                                                       \
 	" FROM site_stat c JOIN snapshot t ON t.id = c.snapshot WHERE t.label = coalesce(?4, "     \
 	"t.label)"
-/* Selects the sites that reach ?1. A site without blocks has no row of figures, but reaches 0. */
+/* Selects the sites whose figure is at least ?1. A site without blocks has no row of figures, but
+ * its figure is 0. */
 #define REACHES(figure)                                                                            \
 	"SELECT id, 1 FROM site WHERE ?1 = 0 OR id IN (SELECT c.site" LIVE " AND c." figure        \
 	" >= ?1)"
-/* Selects mean lifetimes. If no block was freed, the condition is known not to hold. */
+/* Selects mean lifetimes. If no block of a site was freed, the condition is definitely not met. */
 #define LIFETIME "SELECT id, iif(frees = 0, 0, lifetime_ns / frees "
 #define AGE(is)                                                                                    \
 	"SELECT c.site, max(c.oldest_ns) " is " ?1" LIVE " AND c.oldest_ns >= 0 GROUP BY c.site"

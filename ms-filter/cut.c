@@ -51,7 +51,7 @@
 struct cut {
 	const struct options *o;
 	struct ms_err *err;
-	struct ms_recording *facts; /* records of the trace, without events */
+	struct ms_recording *facts; /* the trace's records except events */
 	struct ms_trace *in;
 	struct cut_writer out;
 	struct keep keep;
@@ -63,7 +63,7 @@ struct cut {
 	uint64_t size;             /* file size in bytes; 0 = not known */
 	uint64_t position, number; /* numbers of the next event and the next allocation */
 	uint64_t tick;             /* time of the previous event */
-	bool begun, over;          /* the span has begun, has ended */
+	bool begun, over;          /* the span has begun; the span has ended */
 	struct ms_event_decoder *decoder;
 
 	/* State while reading. `live` has all live blocks before the span, and afterwards only the
@@ -158,8 +158,8 @@ static int begin_span(struct cut *c)
 	return 0;
 }
 
-/* Writes an event with its original number. After a gap in the file the numbering continues with
- * the next event's number. */
+/* Writes an event with its original number. After a gap in the file, numbers continue with the
+ * number of the next event. */
 static int write_all(struct cut *c, const struct ms_event *ev)
 {
 	if (c->out.event != c->position || (allocates(ev) && c->out.number != ev->number)) {
@@ -383,8 +383,8 @@ static int write_marks(struct cut *c, const struct ms_block *b)
 	return rc;
 }
 
-/* Writes the end block as in the input; for a trace without an end, one at the time of its last
- * record. */
+/* Writes the end block of the input; if the input has no end block, writes one with the time of the
+ * last record. */
 static int write_end(struct cut *c)
 {
 	const struct ms_fields *end = &c->facts->end;

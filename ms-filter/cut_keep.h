@@ -21,7 +21,7 @@ struct keep {
 	const struct options *o;
 	bool some;                         /* there are conditions, so some blocks are not kept */
 	MS_ARRAY(struct frame_bits) named; /* named frames of the program, sorted by address */
-	MS_ARRAY(uint64_t) frames, nodes, threads; /* condition bits by number; [0] = none */
+	MS_ARRAY(uint64_t) frames, nodes, threads; /* by number: bits of conditions met */
 	struct born born;
 };
 

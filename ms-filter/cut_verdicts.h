@@ -13,7 +13,7 @@ struct ms_recording;
 struct cut_verdicts {
 	const struct ms_recording *facts; /* holds all verdicts of the trace */
 	uint64_t next; /* number of the event after the next scan; UINT64_MAX = no more scans */
-	size_t at;     /* index of the scan's first record in facts->verdicts */
+	size_t at;     /* index in facts->verdicts of that scan's first record */
 };
 
 /* Begins with the first scan at or after event `from`. */

@@ -43,8 +43,8 @@ void cut_writer_free(struct cut_writer *c);
 int cut_damaged(const struct cut_writer *c, const char *what);
 /* Copies a block; with --anonymize its names are replaced. */
 int cut_copy(struct cut_writer *c, const struct ms_block *b);
-/* Writes a block with one record: the fields of `record` except those in the bit set `skip`, then
- * the fields of `more`. */
+/* Writes a block with one record: first the fields of `record`, except those in the bit set `skip`,
+ * then the fields of `more`. */
 int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 	       struct ms_record record, uint64_t skip, const struct ms_record_writer *more);
 /* Writes a checkpoint at time `tick` before event c->event. It has all blocks of `live` under their

@@ -128,7 +128,7 @@ static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return ms_sql_exec(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", err);
 }
 
-/* Deletes all rows of hidden sites: each table with rows per site has a column named site. */
+/* Deletes all rows of hidden sites: from every table that has a column named site. */
 static int drop_rows(sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(

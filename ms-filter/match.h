@@ -52,7 +52,7 @@ struct matches {
 	const struct options *o;
 	MS_ARRAY(struct match_site) sites;
 	MS_ARRAY(uint64_t) frames;  /* bits of conditions met, by frame of the model */
-	struct match_stack *stacks; /* by node of the model */
+	struct match_stack *stacks; /* indexed by node of the model */
 	MS_ARRAY(struct rule) rules;
 	bool named;               /* some condition needs names, so texts of frames are stored */
 	size_t hidden;            /* number of sites with `hidden` set */
@@ -77,8 +77,8 @@ uint64_t match_bit(const struct condition *c);
 struct match_site *match_site_of(struct matches *m, int64_t id);
 /* Returns the path of the module that contains a frame, or NULL. */
 const char *match_module(const struct matches *m, const struct frame *f);
-/* Returns the part of a program's path that is compared with a pattern: its base name, unless the
- * pattern has a slash. */
+/* Returns the part of a program's path to compare with a pattern: the whole path if the pattern has
+ * a slash, else the base name. */
 const char *match_exe(const char *pattern, const char *exe);
 /* Tells whether `pattern`, which may have wildcards, matches `name`, or is `number` in decimal. */
 bool match_names(const char *pattern, const char *name, int64_t number);
@@ -104,5 +104,5 @@ int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *
  * are still in `db`. 0, or -1 with `err` set. */
 int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage,
 		      struct ms_err *err);
-/* Prints for each suppression of the latest stage which sites were hidden. */
+/* Prints, for each suppression of the latest stage, which sites it has hidden. */
 void suppressions_say(struct sqlite3 *db, const struct ms_cli *cli);

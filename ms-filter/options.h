@@ -44,7 +44,7 @@ enum subject {
 	SUPPRESSED, /* suppressed by a line of a file */
 	TEMPORARY,  /* all blocks of the site were temporary */
 	RUNTIME,    /* no frame is user code, or the site is a one-time allocation of the runtime */
-	ONE_TIME,   /* a known one-time allocation of the runtime */
+	ONE_TIME,   /* the site is a known one-time allocation of the runtime */
 	SUBJECTS,
 };
 

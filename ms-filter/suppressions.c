@@ -92,8 +92,8 @@ static void apply_by_stack(struct matches *m, const struct ms_suppression *rule,
 	}
 }
 
-/* Selects the blocks of each site that count as leaks: the unreachable ones by a scan at the end of
- * the process, or, without such a scan, all live at the end. */
+/* Selects the number of blocks of each site that count as leaks: those found unreachable by a scan
+ * at the end of the process, or, without such a scan, all blocks live at the end. */
 static const char leaks[] =
 	"SELECT s.id, CASE WHEN c.scan IS NULL THEN (SELECT e.live_blocks FROM site_stat e"
 	" JOIN snapshot t ON t.id = e.snapshot WHERE e.site = s.id AND t.label ="

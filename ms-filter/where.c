@@ -407,7 +407,7 @@ static bool text_holds(const struct node *n, const char *text, const char *other
 	return ordered(n->op, strcmp(text, other));
 }
 
-/* Tells whether any frame satisfies the comparison; for != and !~, whether all frames do. */
+/* Tells whether any frame satisfies the comparison; for != and !~, whether every frame does. */
 static enum truth stack_holds(const struct node *n, const struct where_row *row)
 {
 	bool all = n->op == NE || n->op == NO_MATCH, some = false, gap = false;

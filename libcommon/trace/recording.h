@@ -33,8 +33,8 @@ struct ms_fields {
 	const char *text[MS_FIELDS]; /* NUL-terminated copies that live as long as the recording;
 					NULL for a number */
 };
-/* Holds a record like ms_fields, for kinds with many records. Only fields 2 and 3 can be text:
- * text[field - 2], else NULL. */
+/* Holds a record like struct ms_fields, in less memory, for kinds with many records. Only fields 2
+ * and 3 can be text: text[field - 2]; NULL = none. */
 struct ms_row {
 	uint32_t known;
 	uint64_t number[MS_ROW_FIELDS];
@@ -47,7 +47,8 @@ struct ms_strings {
 	const char **v;
 	size_t n, cap;
 };
-/* MS_MODULE_KIND of an interpreter's source file, for whose frames the trace has function names. */
+/* Value of MS_MODULE_KIND for the source file of an interpreter; the trace has the function names
+ * of its frames. */
 #define MS_SYMBOLS_SOURCE 5
 /* Lists the functions of a source file, by number. */
 struct ms_functions {
@@ -62,12 +63,13 @@ struct ms_rows {
 	size_t n, cap;
 };
 
-/* Locates the logical frames of one frame, innermost inlined first, from a symbols block. */
+/* Locates the logical frames of a machine frame: the innermost inlined function first. From a
+ * symbols block. */
 struct ms_chain {
 	uint32_t first, count; /* range in ms_recording.places */
 };
 struct ms_place {
-	uint32_t function, file, line, column; /* function, file: string numbers; 0 = unknown */
+	uint32_t function, file, line, column; /* function and file: string numbers; 0 = unknown */
 };
 
 struct ms_module_state {
@@ -116,16 +118,16 @@ struct ms_recording {
 	struct ms_event *batch;           /* decoded events of one block */
 	size_t batch_at, batch_end;       /* range of the batch not applied yet */
 	bool in_block;
-	bool may_read_ahead;    /* a second thread may read ahead if that is worthwhile */
+	bool may_read_ahead;    /* permits a second thread to read ahead, if that is worthwhile */
 	struct ms_ahead *ahead; /* state of the thread that reads ahead; while not NULL, only this
 				   thread uses `file` and `decoder` */
 	uint64_t offset;        /* bytes of the file processed, while reading ahead */
 
-	/* Fields for reading a part only: */
+	/* The following members are used only when a part of the trace is read. */
 	struct ms_trace_index index; /* set by ms_recording_open_parts */
-	bool parts;   /* opened by ms_recording_open_parts: all blocks but events and checkpoints
-			 are read already */
-	bool skipped; /* events before a checkpoint are not in the file, or were not read */
+	bool parts;   /* opened by ms_recording_open_parts: all blocks are read already, except
+			 events and checkpoints */
+	bool skipped; /* events before a checkpoint are missing in the file, or were not read */
 	bool stopped; /* the position set by ms_recording_stop_at is reached: later events are not
 			 applied */
 	uint64_t stop_tick, stop_event, stop_ns; /* set by ms_recording_stop_at */
@@ -151,8 +153,8 @@ void ms_recording_park(struct ms_recording *t);
 
 /* ---- a part of a trace ---- */
 
-/* Opens a finished trace on disk and reads everything but events and checkpoints; marks and end are
- * then known. NULL without a text in `err`: the trace must be read from its start. */
+/* Opens a finished trace on disk and reads everything except events and checkpoints, so that marks
+ * and end are known. NULL without a text in `err`: the trace must be read from its start. */
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
 /* Opens a trace as ms_recording_open_parts does, even if it still grows or has no end block: reads
  * everything present now except events. */
@@ -175,9 +177,9 @@ uint64_t ms_recording_reached(const struct ms_recording *t);
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
 		     struct ms_err *err);
 
-/* Applies some of the present events, without finishing the model; for followers of a growing
- * trace. 1: there may be more; 0: no more now, or the stop is reached (t->stopped), and t->state is
- * valid; -1 with `err` set: reading failed. */
+/* Applies some of the events present, without finishing the model; for readers that follow a
+ * growing trace. 1: there may be more; 0: no more now, or the stop position is reached
+ * (t->stopped), and t->state is valid; -1 with `err` set: reading failed. */
 int ms_recording_step(struct ms_recording *t, struct ms_err *err);
 
 /* Finishes the model of a recording read in steps, as if the trace ended here. No more events can
@@ -193,8 +195,8 @@ uint64_t ms_recording_length(const struct ms_recording *t);
 bool ms_recording_exited(const struct ms_recording *t);
 /* Returns the scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
-/* Returns "complete", "growing", "no end" or "damaged"; the first two count as complete. Valid
- * after the end. */
+/* Returns "complete", "growing", "no end" or "damaged". Traces in the first two states count as
+ * complete. Valid after the last event. */
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 

@@ -32,7 +32,7 @@
 #define PARCELS 4u
 #define PARCEL_EVENTS 2048u
 #define STACK_BYTES (512u << 10)
-#define WORTH_IT 16384u /* events left in a block */
+#define WORTH_IT 16384u /* events left in a block for which reading ahead pays */
 
 struct parcel {
 	bool is_batch;
@@ -41,7 +41,7 @@ struct parcel {
 	size_t count;
 	uint64_t position; /* number of the first event in the file, 0 = not known */
 	bool bad;          /* the rest of the block cannot be decoded */
-	/* else: */
+	/* The following members are set if not is_batch: */
 	enum ms_trace_next next; /* result of ms_trace_next; anything but MS_NEXT_BLOCK makes it the
 				    last parcel */
 	struct ms_block block;   /* its columns point into `bytes` */
@@ -66,7 +66,7 @@ struct ms_ahead {
 
 static void await(sem_t *s)
 {
-	while (sem_wait(s) != 0) /* interrupted by a signal */
+	while (sem_wait(s) != 0) /* fails if interrupted by a signal */
 		continue;
 }
 

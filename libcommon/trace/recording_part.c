@@ -81,7 +81,7 @@ static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, s
 	       ms_trace_offset(t->file) == e->offset + e->bytes && !ms_recording_damaged(t);
 }
 
-/* Reads all blocks in t->index but events and checkpoints. */
+/* Reads all blocks listed in t->index, except events and checkpoints. */
 static bool read_parts(struct ms_recording *t, struct ms_err *err)
 {
 	for (size_t i = 0; i < t->index.n; i++) {
@@ -134,8 +134,8 @@ static size_t first_part(const struct ms_trace_index *x, size_t i)
 	return i;
 }
 
-/* Applies the checkpoint that begins at entry `i`. Returns the number of the entry after it; 0 = it
- * is unusable. */
+/* Applies the checkpoint that begins at index entry `i`. Returns the number of the entry after the
+ * checkpoint; 0 = the checkpoint is unusable. */
 static size_t take_checkpoint(struct ms_recording *t, size_t i, struct ms_err *err)
 {
 	const struct ms_trace_index *x = &t->index;

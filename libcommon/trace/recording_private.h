@@ -14,8 +14,8 @@
 #define MS_ALL_TYPES                                                                               \
 	((MS_TYPE_BIT(MS_BLOCK_RESIDENT + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                       \
 	 ~MS_TYPE_BIT(MS_BLOCK_INDEX))
-/* Bit set of all columns but addresses, which replay does not use. MS_COL_ADDRESS is above the
- * mask; MS_COL_ADDRESS_OLD, of early recorders, is excluded. */
+/* Bit set of all columns except addresses, which replay does not use: MS_COL_ADDRESS is above the
+ * mask, and MS_COL_ADDRESS_OLD (written by early recorders) is removed from it. */
 #define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS_OLD))
 
 /* Returns a recording of `file` (may be NULL) at its start. */
@@ -28,15 +28,15 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 			    struct ms_err *err);
 /* Applies a block; for events, it only sets up the decoder. False = its content is invalid. */
 bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
-/* Applies a block of a checkpoint, or skips it if no events before it are missing. False = its
- * content is invalid. */
+/* Applies a block of a checkpoint; skips the block if all events before it were read. False = the
+ * block's content is invalid. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
 
 /* ---- recording_ahead.c: a second thread reads and decompresses blocks, decodes events ---- */
 
-/* Starts reading ahead if that is worthwhile: permitted (ms_recording.may_read_ahead), reading in
- * order to the end, in the middle of a large block of events, on more than one processor. `want`:
- * bit set of columns, as for ms_trace_next. */
+/* Starts reading ahead, if all of this holds: it is permitted (ms_recording.may_read_ahead), the
+ * trace is read in order to its end, a large block of events is partly read, and there are several
+ * processors. `want`: bit set of columns, as for ms_trace_next. */
 bool ms_ahead_start(struct ms_recording *t, uint64_t want);
 /* Gets the next result of the thread. True: t->batch has the next events, valid until the next
  * call. False: `next`, `b` and `err` are set as by ms_trace_next; a block of events has no columns,

@@ -20,14 +20,16 @@ struct ms_run_index {
 	size_t n, cap;
 };
 
-/* Reads `folder`/index; strings go into `a`. Of a damaged index the valid lines are used, a missing
- * one is empty: it only serves to link traces. Free with ms_run_index_free. */
+/* Reads the file `index` in `folder`; strings are allocated in `a`. Reads only the valid lines of a
+ * damaged index; a missing index is empty. (The index only serves to link traces.) Free with
+ * ms_run_index_free. */
 void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_arena *a);
-/* Parses the `n` bytes of an index, which are modified, as ms_run_index_read does. */
+/* Parses the `n` bytes of an index, as ms_run_index_read does. The bytes are modified. */
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a);
 void ms_run_index_free(struct ms_run_index *x);
 
 /* Returns the image with that number; NULL = not in the index. */
 const struct ms_run_image *ms_run_index_find(const struct ms_run_index *x, uint32_t number);
-/* Returns the image that `number` became by exec, in the same process. NULL = not in the index. */
+/* Returns the image that replaced image `number` by exec in the same process. NULL = not in the
+ * index. */
 const struct ms_run_image *ms_run_index_next(const struct ms_run_index *x, uint32_t number);

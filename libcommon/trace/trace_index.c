@@ -86,7 +86,7 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
 
 /* ---- finding blocks ---- */
 
-/* Returns the record column of the block of that type at `offset`, or NULL. */
+/* Returns the record column of the block of type `type` at `offset`, or NULL. */
 static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, unsigned type,
 					  struct ms_block *b, struct ms_err *err)
 {
@@ -97,7 +97,7 @@ static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, u
 	return ms_block_column(b, MS_RECORDS_COLUMN);
 }
 
-/* Returns the offset of the index, from the end block; 0 = none. */
+/* Returns the offset of the index, which the end block records; 0 = none. */
 static uint64_t index_offset(const struct ms_column *end)
 {
 	struct ms_record_reader r;
@@ -112,8 +112,8 @@ static uint64_t index_offset(const struct ms_column *end)
 	return offset;
 }
 
-/* Lists blocks by stepping from header to header from the present position. `partial`: the last
- * block may be incomplete. */
+/* Lists blocks by reading header after header from the present position. `partial`: the last block
+ * may be incomplete. */
 static int walk(struct ms_trace *t, struct ms_trace_index *x, bool partial, struct ms_err *err)
 {
 	uint32_t tick_ns = ms_trace_header(t)->tick_ns;

@@ -46,13 +46,14 @@ struct ms_trace_index {
 	size_t n, cap;
 };
 
-/* Parses the records of an index block at `offset` in its file, whose first block is at `first`.
- * False = they do not describe all blocks up to there without gaps. */
+/* Parses the records of an index block that is at `offset` of a file whose first block is at
+ * `first`. False = the records do not describe all blocks up to `offset` without gaps. */
 bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
 		   uint64_t offset);
 
 /* Lists the blocks of a trace opened with ms_trace_sparse. `end`: offset of the end block of a
- * finished trace, whose index is used if there is one; 0: the blocks that are complete now. 1; 0:
- * the file is not as expected, and must be read from its start; -1 with `err` set: I/O failed. */
+ * finished trace, whose index is used if there is one; 0 = list the blocks that are complete now.
+ * Returns 1; 0 if the file is not as expected, and must be read from its start; -1 with `err` set
+ * if I/O failed. */
 int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
 			 struct ms_err *err);

@@ -137,7 +137,7 @@ static void start_skipping(struct ms_trace *t, size_t first_step)
 	t->start += first_step;
 }
 
-/* Moves to the next valid block header. 1 found, 0 not in the present data, -1 with errno. */
+/* Moves to the next valid block header. 1 = found, 0 = none in the present data, -1 with errno. */
 static int find_header(struct ms_trace *t)
 {
 	struct ms_block_head h;
@@ -243,8 +243,8 @@ static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64
 	       read_columns(t, payload, h, want, b);
 }
 
-/* Skips a damaged block whose header is valid: as a whole if another block or the end follows, else
- * up to the next header inside it. */
+/* Skips a damaged block whose header is valid: the whole block if another block or the end of the
+ * file follows it, else only up to the next header inside it. */
 static int skip_block(struct ms_trace *t, size_t bytes)
 {
 	struct ms_block_head h;
@@ -352,7 +352,7 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 
 /* ---- some blocks: unwanted blocks are skipped without reading them ---- */
 
-/* Finds the block that ends at the end of the file, by its header. */
+/* Finds the last block: the one whose header says that it ends where the file ends. */
 static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_head *h)
 {
 	size_t n = t->size < TAIL ? (size_t)t->size : TAIL;

@@ -20,8 +20,8 @@ struct ms_trace_writer;
  * `level` is zstd's. NULL with `err` set on failure. */
 struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *head, int level,
 					    struct ms_err *err);
-/* Continues after the last block of an existing trace, for instance to append symbols: `fd` is at
- * its end. `next` is the number of the next block, from ms_trace_blocks(). */
+/* Continues an existing trace after its last block, for instance to append symbols. `fd` must be
+ * positioned at the end. `next` is the number of the next block, from ms_trace_blocks(). */
 struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
 					       struct ms_err *err);
 /* Sets another compression level for the columns in the bit set `columns` (0 = none) from now
@@ -57,7 +57,8 @@ enum ms_trace_next {
 	MS_NEXT_BLOCK,   /* a complete, checked block */
 	MS_NEXT_DAMAGED, /* bytes were skipped: b->offset, b->bytes (0: a block is missing); call
 			    again */
-	MS_NEXT_EOF,     /* nothing more now; of a growing trace, later calls may return more */
+	MS_NEXT_EOF,     /* no more data now; if the trace still grows, later calls may return
+			    more */
 	MS_NEXT_ERROR,   /* `err` is set: I/O failed */
 };
 
@@ -119,7 +120,7 @@ enum ms_trace_state ms_trace_state(struct ms_trace *t);
 /* Returns the damaged bytes since opening; *places (may be NULL) is the number of damaged
  * places. */
 uint64_t ms_trace_damaged_bytes(const struct ms_trace *t, uint64_t *places);
-/* Returns the number that the next block written would have. */
+/* Returns the number for the next block to be appended. */
 uint32_t ms_trace_blocks(const struct ms_trace *t);
 /* Returns the bytes processed: the file header, and blocks returned or skipped. */
 uint64_t ms_trace_offset(const struct ms_trace *t);

@@ -127,7 +127,7 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	a->exe[n > 0 ? n : 0] = '\0';
 	/* Locks the process's /proc folder until this process and its helper have ended. */
 	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
-	*may = locked; /* a process in the middle of an exec has no mappings for a moment */
+	*may = locked; /* during an exec, a process has no mappings for a moment */
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
 		return -1;
 	if (!locked)
@@ -152,8 +152,8 @@ static bool just_began(const struct attach *a)
 	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
-/* Returns a hash of the executable's path, the code mappings and the stack's end: an exec or a
- * newly loaded library changes it. */
+/* Returns a hash of the executable's path, the code mappings and the stack's end, all of which an
+ * exec changes; loading a library changes the mappings. */
 static uint64_t fingerprint(const struct attach_maps *m, const char *exe)
 {
 	uint64_t sum = 0;
@@ -343,8 +343,8 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 
 /* ---- mapping ---- */
 
-/* Returns half of the bytes left under a resource limit, less `bytes`; UINT64_MAX = no limit. The
- * other half remains for the process itself. */
+/* Returns half of what is left of a resource limit, less `bytes`; UINT64_MAX = no limit. The other
+ * half is left for the process itself. */
 static uint64_t share(const struct attach *a, int limit, const char *status, const char *label,
 		      uint64_t bytes)
 {
@@ -425,8 +425,8 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	attach_image_free(&a->image);
 	if (attach_image_make(&a->image, a->shared.image, err))
 		return -1;
-	/* Until an entry is replaced, no thread can have entered the image, so that it may be
-	 * unmapped. */
+	/* Until an entry is replaced, no thread can have entered the image, so it may be unmapped
+	 * on failure. */
 	if (!a->adopted) {
 		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
 		a->release[a->release_count++] = (struct range){a->shared.gate, 4096};

@@ -31,14 +31,14 @@ struct writer;
  * set either way. */
 int attach_look(struct attach **a, pid_t pid, bool launched, const struct hooks *hooks,
 		const char *root, struct ms_err *err);
-/* Tells whether the process has called exec, or loaded libraries, since attach_look; the caller
- * then calls attach_look again. */
+/* Tells whether the process has called exec or loaded libraries since attach_look. If so, the
+ * caller should call attach_look again. */
 bool attach_changed(const struct attach *a);
 pid_t attach_pid(const struct attach *a);
 /* Returns the path of the executable; "" = not known. */
 const char *attach_program(const struct attach *a);
-/* Maps the guest; `forks`: with room for forked children. Returns 0, or -1 with `err` set and
- * everything unmapped. */
+/* Maps the guest into the process. `forks`: reserves room for forked children, too. Returns 0, or
+ * -1 with `err` set and everything unmapped. */
 int attach_prepare(struct attach *a, bool forks, struct ms_err *err);
 /* Starts the process's session, as session_new does. Returns NULL with `err` set and everything
  * unmapped on failure. */
@@ -52,7 +52,7 @@ int attach_go(struct attach *a, struct session *s, struct ms_err *err);
  * events recorded so far remain in the rings. */
 void attach_detach(struct attach *a);
 /* Maps a page for slots within jump distance of [low, high), in a process that is being recorded.
- * Returns its address; 0 = no room. */
+ * Returns the page's address; 0 = no room. */
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
 /* Declares that the calling thread has stopped all threads of the process and keeps them stopped
  * during the next calls; with `stopped` = NULL, that it no longer does. `entry_sp`: the stack
@@ -61,7 +61,8 @@ void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_s
 /* Makes the guest in the process report each exec to the socket at path `socket`, which is
  * borrowed. */
 void attach_tells(struct attach *a, const char *socket);
-/* Closes our descriptors of the process, which has ended or runs another program. */
+/* Closes our descriptors that refer to the process. Call if it has ended or runs another
+ * program. */
 void attach_forget(struct attach *a);
 /* Returns the name of the allocator that is statically linked into the module, recognized by
  * functions unique to it; NULL = not known. `proc`: folder /proc/PID. */

@@ -71,7 +71,7 @@ static void add_known(void *arg, const struct hook_spec *spec, const struct hook
 	add(arg, spec, place);
 }
 
-/* Returns the first free family number: hooks of an earlier attachment keep theirs. */
+/* Returns the first family number not in use: hooks of an earlier attachment keep their numbers. */
 static uint32_t next_family(const struct attach *a)
 {
 	uint32_t most = 0;

@@ -29,5 +29,5 @@ static inline struct mg_manifest *attach_image_manifest(const struct attach_imag
 {
 	return (struct mg_manifest *)(void *)(im->content + im->manifest);
 }
-/* Tells whether a mapping that begins with these `n` bytes has our image's build-id. */
+/* Tells whether a mapping is our image, by the build-id in its first `n` bytes. */
 bool attach_image_is_ours(const uint8_t *first, size_t n);

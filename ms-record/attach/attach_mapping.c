@@ -33,8 +33,8 @@ struct remote {
 	bool (*map)(struct remote *r, struct attach *a, struct attach_shared *out);
 };
 
-/* Makes one system call in the process, which may fail; `what` names its purpose in an error.
- * Returns false, with the error set, if the call did not return. */
+/* Makes one system call in the process; the system call may fail. `what` names its purpose in an
+ * error. Returns false, with the error set, if the call did not return. */
 static bool ask(struct remote *r, const char *what, int64_t *result, long nr,
 		const uint64_t args[6])
 {
@@ -46,8 +46,8 @@ static bool ask(struct remote *r, const char *what, int64_t *result, long nr,
 	return !r->failed;
 }
 
-/* Makes one system call in the process, which must succeed. Returns false with the error set
- * otherwise. */
+/* Makes one system call in the process; the system call must succeed. Returns false with the error
+ * set otherwise. */
 static bool try(struct remote *r, const char *what, int64_t *result, long nr,
 		const uint64_t args[6])
 {
@@ -88,8 +88,8 @@ static void unlock(struct remote *r, uint64_t at, uint64_t bytes)
 		HIJACK_CALL(&r->call, &ignored, SYS_munlock, at, bytes);
 }
 
-/* Maps a large area: maps one page, unlocks it and extends it with mremap, so that the rest is not
- * locked either and RLIMIT_MEMLOCK does not apply. */
+/* Maps a large area in three steps: maps one page, unlocks it, and extends it with mremap. Then the
+ * rest is not locked either, and RLIMIT_MEMLOCK does not apply. */
 static uint64_t map_much(struct remote *r, const char *what, uint64_t at, uint64_t bytes, int flags,
 			 int64_t fd)
 {
@@ -269,7 +269,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
-	/* If this thread may not read the processor's clock, probably no thread may. */
+	/* If this thread is forbidden to read the processor's clock, probably all threads are. */
 	int mode = PR_TSC_ENABLE;
 	if (!HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_GET_TSC, room, 0, 0, 0) &&
 	    !hijack_read(&a->h, room, &mode, sizeof mode))

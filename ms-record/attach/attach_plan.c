@@ -89,7 +89,7 @@ static bool is_sound(const struct mg_manifest *m)
 	return true;
 }
 
-/* Tells whether any hooked entry jumps into the manifest's image. */
+/* Tells whether any hooked entry still jumps into the image to which manifest `m` belongs. */
 static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 {
 	for (uint32_t i = 0; i < m->hook_count; i++)
@@ -131,8 +131,8 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	return 0;
 }
 
-/* Refuses a process in which hooks of another version of ms-record are active. That version's
- * memory is left mapped if nothing jumps to it. */
+/* Refuses a process in which hooks of another version of ms-record are active. If no entry jumps to
+ * that version's memory, the memory is left mapped. */
 static int check_foreign(struct attach *a, struct ms_err *err)
 {
 	a->release_count = a->foreign ? 0 : a->release_count;
@@ -208,7 +208,7 @@ static const struct {
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 
-/* Names the function of glibc that frees a thread's cache, as in the file's symbol table. */
+/* Name in glibc's symbol table of the function that frees a thread's cache. */
 #define CACHE "__malloc_arena_thread_freeres"
 
 /* Lists functions that only one allocator has. */

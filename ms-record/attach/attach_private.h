@@ -37,7 +37,7 @@ struct near {
 struct target {
 	struct patch patch; /* the planned jump and the hook that it leads to */
 	char name[32], module[64];
-	uint64_t size; /* bytes, as in its symbol; 0 = not known */
+	uint64_t size; /* bytes of the function, by its symbol; 0 = not known */
 	uint32_t near; /* index into shared.near */
 	bool must;     /* the function is required: --hook names it, or figures would be wrong
 			  without its hook */
@@ -89,7 +89,7 @@ struct attach {
 
 	uint32_t near_count;       /* entries used in shared.near */
 	const struct hooks *hooks; /* --hook */
-	bool placed[MG_HOOKS_MAX]; /* by number in hooks: the function was found */
+	bool placed[MG_HOOKS_MAX]; /* by index in hooks: the function was found */
 	bool throws;               /* the program may throw, and exceptions cannot be unwound
 				      through hooks */
 	struct target targets[MG_HOOKS_MAX];
@@ -137,11 +137,11 @@ int attach_plan(struct attach *a, struct ms_err *err);
 /* Returns a process that shares the memory without being a thread of it, waiting up to 1 s for it
  * to stop sharing (vfork); 0 = none. *seen is the argument of attach_is_alone. */
 pid_t attach_sharer(const struct attach *a, pid_t *seen);
-/* Tells, while all threads are stopped, whether still no other process shares the memory. `seen`:
- * from attach_sharer. */
+/* Tells whether still no other process shares the memory. Call while all threads are stopped.
+ * `seen`: from attach_sharer. */
 bool attach_is_alone(const struct attach *a, const struct hijack_stop *s, pid_t seen);
-/* Sets `err` to the reason that `pid` shares the memory. `what`: "attach to" or "detach from".
- * Returns -1. */
+/* Sets `err`: cannot attach or detach, because process `pid` shares the memory. `what`: "attach to"
+ * or "detach from". Returns -1. */
 int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err);
 
 /* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
@@ -155,7 +155,7 @@ int attach_patch(void *arg, void *shared);
 int attach_restore(void *arg, void *shared);
 
 #define ATTACH_LEAVES 24u
-#define ATTACH_STOP_NS UINT64_C(100000000) /* a longer stop would be noticed */
+#define ATTACH_STOP_NS UINT64_C(100000000) /* users would notice longer stops */
 
 /* ---- attach_rewrite.c ---- */
 

@@ -150,7 +150,7 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 			     "its C library is not known: its threads cannot be told apart");
 }
 
-/* Completes the manifest with facts known only now, then writes all data of the image anew. */
+/* Completes the manifest with what is known only now, and rewrites all data of the image. */
 static int write_data(struct attach *a, const struct attach_shared *out)
 {
 	struct mg_manifest *m = attach_image_manifest(&a->image);
@@ -316,7 +316,8 @@ int attach_patch(void *arg, void *shared)
 
 /* ---- putting back ---------------------------------------------------------------------------- */
 
-/* Tells whether a signal's frame on the thread's stack shows that the image was interrupted. */
+/* Tells whether a signal interrupted code of the image, by the signal frames on the thread's
+ * stack. */
 static bool interrupted(const struct attach *a, const struct hijack_thread *t, uint64_t low,
 			uint64_t high)
 {
@@ -372,7 +373,7 @@ static bool mark_released(const struct attach *a)
 	       !hijack_write(&a->h, a->manifest_at + at, nothing, sizeof nothing);
 }
 
-/* Borrows a stopped thread; if there is none, stops one. */
+/* Borrows one of the stopped threads; if none is stopped, stops one. */
 static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_call *call)
 {
 	struct ms_err why = {0};

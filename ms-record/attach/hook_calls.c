@@ -16,7 +16,7 @@
 #define BODY_UNKNOWN 256u /* bytes searched in a function without a symbol */
 
 struct function {
-	uint64_t address, bytes; /* bytes 0 = no symbol, or a symbol without size */
+	uint64_t address, bytes; /* address; size in bytes, 0 = no symbol, or its size is 0 */
 	bool symbol, skipped;
 };
 
@@ -137,8 +137,8 @@ static void take_branch(void *arg, uint64_t to, bool slot)
 		reach(b->w, to);
 }
 
-/* Adds the functions that a function calls or jumps to. Code without a symbol may be an entry of a
- * linkage table, which ends at its first jump. */
+/* Adds the functions that function `f` calls or jumps to. Code without a symbol may be an entry of
+ * a linkage table, so it is decoded only up to its first jump. */
 static void follow(struct walk *w, const struct function *f)
 {
 	struct body b = {w, f->address, f->bytes ? f->bytes : BODY_UNKNOWN};

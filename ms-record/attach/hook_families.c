@@ -37,7 +37,7 @@ struct family {
 	char prefix[PREFIX_MOST];
 	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* indexed like hook_prefixed_names; NULL = not
 						       defined */
-	bool exported;                              /* other modules may use its malloc too */
+	bool exported;                              /* other modules may call its malloc, too */
 };
 
 struct families {
@@ -100,7 +100,7 @@ struct text {
 
 static size_t find_texts(const struct elfmap_table *t, struct text v[FAMILIES_MOST])
 {
-	static const char wanted[] = "malloc"; /* including its NUL */
+	static const char wanted[] = "malloc"; /* searched with its terminating NUL */
 	const char *p = t->strings, *end = p + t->bytes;
 	size_t n = 0;
 	while (n < FAMILIES_MOST && (p = memmem(p, (size_t)(end - p), wanted, sizeof wanted))) {
@@ -254,7 +254,7 @@ struct where {
 					       families */
 	bool runtime;                       /* a C or C++ runtime: its prefixed families are parts
 					       of its malloc */
-	bool before; /* its functions take precedence over the preloaded library's */
+	bool before; /* its functions take precedence over those of the preloaded library */
 };
 
 /* Tells whether a family is an allocator of its own, not merely another name for a recorded one.

@@ -34,8 +34,8 @@ typedef void hook_families_fn(void *arg, const struct hook_spec *spec,
 			      const struct hook_place *place);
 void hook_families_each(const struct hook_modules *m, struct hook_families *known,
 			hook_families_fn *f, void *arg);
-/* Reports in `err`, and in the trace, that a family's function cannot be hooked, unless an error is
- * set already. */
+/* Reports in `err`, unless an error is set already, and in the trace, that a function of a family
+ * cannot be hooked. */
 void hook_families_refused(struct session *s, struct ms_err *err, const struct hook_spec *spec,
 			   const struct hook_place *place, const char *why);
 /* Calls `f` with each C++ operator new and delete that the module at `path` defines. */

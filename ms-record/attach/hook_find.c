@@ -18,7 +18,8 @@
 struct hook_module {
 	struct attach_module m;
 	struct hook_symbols file;
-	struct elfmap_table known[HOOK_TABLES]; /* the known symbols of each table, malloc'ed */
+	struct elfmap_table known[HOOK_TABLES]; /* per table: the symbols selected by is_known();
+						   malloc'ed */
 };
 
 /* ---- files ---- */

@@ -15,7 +15,7 @@ struct ms_err;
 
 struct hook_place {
 	struct attach_module module; /* module of the function; its `map` is borrowed */
-	uint64_t address, bytes;     /* bytes 0 = not known */
+	uint64_t address, bytes;     /* address; size in bytes, 0 = not known */
 	bool libc; /* the function is in the C library, whose own calls to it free internal
 		      caches */
 };

@@ -17,7 +17,7 @@
 struct ms_err;
 
 struct hook_work {
-	struct hijack h; /* only `mem` is open */
+	struct hijack h; /* of its descriptors, only `mem` is open */
 	struct attach_memory memory;
 	struct attach_maps maps;
 	struct hook_modules modules; /* modules to search for functions */
@@ -45,7 +45,7 @@ bool hook_reaches(uint64_t slot, const struct attach_module *m);
 int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_custom *custom,
 	       const struct hook_place *place, struct ms_err *err);
 
-/* Returns the state of a hook's entry in the process; PATCH_OTHERS also if it cannot be read. */
+/* Returns the state of a hook's entry in the process; PATCH_OTHERS if the entry cannot be read. */
 enum patch_state hook_state(const struct hijack *h, const struct mg_hook *hook);
 /* Reads as many of a function's first bytes as hooking needs. `size`: bytes of the function, 0 =
  * not known. Returns the number of bytes read; 0 = not readable. */

@@ -28,13 +28,13 @@ struct patch {
 	struct mg_hook hook;
 	uint8_t displaced[MG_SLOT_BYTES - MG_SLOT_DISPLACED];
 	uint32_t displaced_bytes;
-	/* offsets in bytes of each displaced instruction: from the entry (old place), and from the
-	 * slot (new place) */
+	/* position of each displaced instruction in bytes: old, from the entry; new, from the
+	 * slot */
 	struct {
 		uint8_t from, to;
 	} moved[PATCH_INSTRUCTIONS];
 	uint32_t moved_count;
-	bool jumps_back; /* used by patch_plan only: the function jumps into the displaced bytes */
+	bool jumps_back; /* used by patch_plan only: the function jumps into its displaced bytes */
 };
 
 /* ---- NAME_patch.c: the processor's part ---- */

@@ -76,8 +76,8 @@ static bool ends(const cs_insn *in)
 
 /* ---- one instruction ---- */
 
-/* Writes the `n` bytes of `code` and the 32-bit distance to `to`. `what` names the branch in
- * errors: "a jump". Returns 0, or -1 with `err` set. */
+/* Appends a branch to `to`: the `n` bytes of `code` and the 32-bit distance. `what` names the
+ * branch in errors: "a jump". Returns 0, or -1 with `err` set. */
 static int put_branch(struct patch *p, const uint8_t *code, uint32_t n, uint64_t to,
 		      const char *what, struct ms_err *err)
 {

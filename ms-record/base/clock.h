@@ -26,7 +26,7 @@
 
 struct clock {
 	bool tsc;
-	const uint64_t *sequence; /* shared counter, used if not `tsc` */
+	const uint64_t *sequence; /* shared counter that stamps are taken from if not `tsc` */
 	const uint32_t *blind;    /* guest's flag: nonzero = it no longer uses the TSC; NULL = no
 				     flag */
 	uint64_t counted;         /* first stamp from `sequence`; earlier stamps are TSC values */
@@ -48,7 +48,7 @@ uint64_t clock_tsc_hz(void);
 /* Returns CLOCK_MONOTONIC in ns. */
 uint64_t clock_mono(void);
 
-/* Starts a clock whose zero is now. `sequence` is the shared counter, or NULL for the TSC. */
+/* Starts a clock whose time 0 is now. `sequence` is the shared counter; NULL = use the TSC. */
 void clock_start(struct clock *c, const uint64_t *sequence);
 struct mg_session;
 /* Prepares for a switch of this session's guest from the TSC to counted stamps. */

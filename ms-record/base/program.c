@@ -36,7 +36,7 @@ static bool takes_value(const char *option)
 	return false;
 }
 
-/* Skips arguments up to the first that is no option of the linker. */
+/* Skips arguments that are options of the dynamic linker. */
 size_t process_linker_args(const char *args, size_t n)
 {
 	const char *end = args + n, *p = args + strlen(args) + 1;

@@ -40,7 +40,7 @@
 #define STEP_NS UINT64_C(20000000)
 #define STARVED_NS UINT64_C(5000000000) /* longest wait for a reader that does not get to run */
 #define KILLED_NS UINT64_C(100000000)
-#define AGAIN_NS UINT64_C(5000000000) /* how long a process is not read after a timeout */
+#define AGAIN_NS UINT64_C(5000000000) /* after a timeout, the process is not read for this time */
 
 enum { IDLE, ASKED, DONE };
 

@@ -30,7 +30,8 @@ static void say_symbols(struct doctor *d, int fd)
 
 /* ---- a process ---- */
 
-/* Finds the path of a process's C library in its maps; `path` is below the process's root. */
+/* Finds a process's C library in its maps; `path` receives the library's path, with the prefix
+ * /proc/PID/root. */
 static bool find_libc(const char *root, pid_t pid, char path[4300])
 {
 	char folder[4200];

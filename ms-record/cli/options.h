@@ -15,7 +15,7 @@ struct options {
 	const char *tell, *tell_verb; /* --tell FILE VERB: send a request to a recorder; nothing is
 					 recorded */
 	bool quiet, report;           /* report: run ms-report at the end */
-	bool no_addresses;            /* --without=addresses, the default: has no effect */
+	bool no_addresses;            /* --without=addresses has no effect: it is the default */
 	bool doctor;                  /* --doctor: report whether recording would work */
 	bool standby;                 /* --standby: run COMMAND without recording it yet */
 	struct ms_cli cli;

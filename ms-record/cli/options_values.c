@@ -26,7 +26,7 @@ int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 	for (f->which = FOLLOW_ALL; f->which <= FOLLOW_EXEC; f->which++)
 		if (!strcmp(s, names[f->which]))
 			return 0;
-	/* A word without pattern characters is more likely a typing error than a program's name. */
+	/* `s` without pattern characters is more likely a typing error than a program's name. */
 	if (!*s || strchr(s, '/') || strstr(s, ",,") || *s == ',' || s[strlen(s) - 1] == ',' ||
 	    !strpbrk(s, "*?[,"))
 		return ms_err_set(err,

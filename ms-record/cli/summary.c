@@ -205,7 +205,7 @@ void summary_failures(const struct control *c)
 			PLURAL(n - LOST_NAMED));
 }
 
-/* Prints how many of the events were lost, and what can be done about it. */
+/* Prints how many events were lost, and what can be done about that. */
 static void print_losses(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -341,7 +341,7 @@ static void print_left(const struct control *c)
 		line("left", "%zu more are no longer recorded", c->left.n - LOST_NAMED);
 }
 
-/* Prints what was not recorded because of an option. */
+/* Prints what was not recorded because an option excluded it. */
 static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;

@@ -46,14 +46,14 @@ static uint64_t take(struct cursor *c, unsigned n)
 	return v;
 }
 
-/* Skips a LEB128 number, which has the format of the trace's varints. */
+/* Skips a LEB128 number, which has the same format as varints in traces. */
 static void skip_leb(struct cursor *c)
 {
 	uint64_t v;
 	c->bad |= !ms_varint_get(&c->at, c->end, &v);
 }
 
-/* Returns the size in bytes of a value with that encoding, and whether it is signed; 0 = unknown
+/* Returns the size in bytes of a value in `encoding`, and whether the value is signed; 0 = unknown
  * encoding. */
 static unsigned width(uint8_t encoding, bool *is_signed)
 {
@@ -272,12 +272,13 @@ bool frames_guess(const struct frames_section *segment, const struct frames_code
 /* ---- a module -------------------------------------------------------------------------------- */
 
 struct looked {
-	struct ms_elf_reader elf; /* reads the module's memory */
+	struct ms_elf_reader elf; /* reader of the module's headers in the process's memory */
 	uint64_t bias;
 	struct frames_code code;
 };
 
-/* Reads the module's segments. False = not an ELF module, or it has an .eh_frame_hdr. */
+/* Reads the module's program headers. False = not an ELF module, or the module has an
+ * .eh_frame_hdr. */
 static bool look(struct looked *l, const struct attach_memory *mem, uint64_t start)
 {
 	if (!ms_elf_read(&l->elf, attach_elf_at(mem, start)) ||

@@ -15,7 +15,7 @@
 struct stat;
 
 struct held_file {
-	int fd; /* -1 = closed because descriptors ran short */
+	int fd; /* -1 = closed because descriptors were running out */
 	uint64_t dev, inode, bytes, mtime_ns, ctime_ns, links;
 	char *path; /* path by which it was first opened */
 };

@@ -20,7 +20,7 @@
 
 #define EVAL_MOST (1u << 20)  /* largest code searched for jumps, in bytes */
 #define TABLE_MOST (1u << 20) /* most functions in the unwind table */
-#define COLD_LEAST 4u         /* fewest jumps to a cold part */
+#define COLD_LEAST 4u         /* fewest jumps that identify a cold part */
 
 /* ---- the cold part of a function ---- */
 
@@ -66,19 +66,19 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 
 /* ---- versions ---- */
 
-/* Offsets in frames and thread states: frameobject.h, pycore_frame.h, cpython/pystate.h. 3.11.0 is
- * left out: it clears a frame before it unlinks it. */
+/* Offsets in frames and thread states, from frameobject.h, pycore_frame.h and cpython/pystate.h.
+ * Version 3.11.0 is not supported: it clears a frame before unlinking it. */
 #define FRAME_TO_3_10 .now = 24, .thread = 176, .code = 32, .previous = 24
 #define FRAME_FROM_3_12 .code = 0, .previous = 8, .instruction = 56
 #define STATE_OF_3_13 .chunk = 232, .now = 72, .thread = 152
-/* Offsets in code objects: cpython/code.h. */
+/* Offsets in code objects, from cpython/code.h. */
 #define CODE_TO_3_10                                                                               \
 	.first_line = 40,                                                                          \
 	.object = {[MG_CODE_NAME] = 112, [MG_CODE_FILE] = 104, [MG_CODE_LINES] = 120}
 #define CODE_FROM_3_11                                                                             \
 	.lines = MG_LINES_COLUMNS,                                                                 \
 	.object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136}
-/* Offsets in str and bytes objects: cpython/unicodeobject.h, bytesobject.h. */
+/* Offsets in str and bytes objects, from cpython/unicodeobject.h and bytesobject.h. */
 #define TEXT .length = 16, .state = 32, .bytes = 32
 #define TEXT_TO_3_11 TEXT, .ascii = 48, .compact = 72
 #define TEXT_FROM_3_12 TEXT, .ascii = 40, .compact = 56

@@ -259,7 +259,7 @@ static void become(struct modules *all, struct module *m, size_t first)
 	memcpy(m->build_id, f->build_id, sizeof m->build_id);
 }
 
-/* Finds the file of a module from only its name and its data in memory. */
+/* Finds the file of a module when only its name and its data in memory are known. */
 static ssize_t find_by_name(const struct modules *all, struct module *m, const char *name,
 			    bool *deleted)
 {

@@ -74,7 +74,7 @@ struct control {
 	uint64_t buffer_used;
 	uint64_t alive_ns; /* last time at which a process that --wait=all waits for still
 			      existed */
-	/* Processes left behind by the command that are no longer recorded. */
+	/* processes that outlive the command, and are no longer recorded */
 	struct session_pids left;
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
 	unsigned still;       /* number of /proc samples since the last change */
@@ -110,8 +110,8 @@ void control_run(struct control *c);
 void control_end(struct control *c, struct session *s, int how, int status);
 /* Stops the recording of all images; the command keeps running. `why` is shown at the end. */
 void control_stop(struct control *c, const char *why);
-/* Makes signals readable from c->signals and handshakes from c->listener, and forks the child that
- * waits to exec the command found by launch_find. 0, or -1 with `err` set. */
+/* Makes signals readable from c->signals and handshakes from c->listener. Forks the child, which
+ * waits before it executes the command found by launch_find. 0, or -1 with `err` set. */
 int control_fork(struct control *c, struct ms_err *err);
 /* Handles pending signals. */
 void control_read_signals(struct control *c);

@@ -26,7 +26,7 @@ struct files_options {
 
 struct files {
 	char *path; /* path of the launched image's trace; "fd:N" for a descriptor */
-	/* Members for a regular file only: */
+	/* The following members are only for a regular file. */
 	struct ms_dest dest; /* FILE's name after following symbolic links */
 	dev_t dev;           /* device and inode of the trace */
 	ino_t ino;
@@ -43,7 +43,8 @@ struct files {
  * waits up to five seconds for a reader. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
 			  pid_t pid, struct ms_err *err);
-/* Prepares for the first write: removes an earlier recording's FILE.d, except for foreign files. */
+/* Prepares for the first write: removes FILE.d of an earlier recording, except files that we did
+ * not make. */
 void files_begin(struct files *f);
 /* Removes the file if nothing was recorded, and renames old files back. */
 void files_discard(struct files *f);

@@ -19,6 +19,6 @@ struct follow {
 	const char *names; /* FOLLOW_NAMED: comma-separated patterns */
 };
 
-/* Tells whether to record a program after an exec (`how` = FOLLOW_EXEC) or a child forked without
- * an exec (FOLLOW_FORK). `exe`: path of the executable; `name`: name of the process. */
+/* Tells whether to record a program after an exec (`how` = FOLLOW_EXEC), or a forked child that
+ * does not exec (FOLLOW_FORK). `exe`: path of the executable; `name`: name of the process. */
 bool follow_wants(const struct follow *f, enum follow_which how, const char *exe, const char *name);

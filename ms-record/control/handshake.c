@@ -181,8 +181,8 @@ static pid_t maker_of(pid_t pid, const struct mg_handshake *h)
 	return access(task, F_OK) ? 0 : (pid_t)h->tid;
 }
 
-/* Handles the announced exec of a program that will not ask for a session: traces it, or lists it
- * in the index. */
+/* Handles the announced exec of a program that will not make a handshake: traces the program, or
+ * lists it in the index. */
 static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h)
 {
 	struct arrival a;

@@ -21,7 +21,7 @@ struct image {
 	pid_t pid;
 	uint32_t number, parent; /* number of the image; number of its parent + 1, 0 = unknown */
 	uint64_t started_ns;     /* ns since the command began */
-	char note[256];          /* why no trace or only part of it is kept; "" = all is kept */
+	char note[256];          /* why the trace is missing or incomplete; "" = it is complete */
 
 	uint64_t bytes; /* bytes of the image's trace */
 	uint64_t duration_ns;

@@ -79,7 +79,8 @@ struct inject {
 						preloaded (--leak-check=yes) */
 };
 
-/* Closes the attachment to the previous image of `pid`, and attachments to ended processes. */
+/* Closes the attachment that process `pid` had before its exec, and attachments to ended
+ * processes. */
 static void sweep(struct inject *j, pid_t pid)
 {
 	struct control *c = j->c;
@@ -380,8 +381,8 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 	leave(b, &a);
 }
 
-/* Tells whether the program that was just executed is to be recorded. True for the first one, as it
- * was traced for that purpose. */
+/* Tells whether the program that process `pid` has just executed is to be recorded. True for the
+ * first one: it is traced for that purpose. */
 static bool is_wanted(struct below *b, pid_t pid)
 {
 	struct arrival a;

@@ -117,7 +117,8 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	wake_up(&c->drain.wake);
 }
 
-/* Tells whether all threads of a process have ended, on kernels without pidfds. */
+/* Tells whether all threads of a process have ended; only for kernels without pidfds, else
+ * false. */
 static bool is_gone(const struct session *s)
 {
 	struct ms_proc_stat st;
@@ -313,8 +314,8 @@ static bool has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
 }
 
-/* Reaps the orphans inherited by a container's first process, except for the command and for
- * recorded processes whose end was not seen yet. */
+/* Reaps orphans if we are the first process of a container, which inherits them; not the command,
+ * nor recorded processes whose end was not seen yet. */
 static void reap_orphans(struct control *c)
 {
 	size_t n = 0;
@@ -374,8 +375,8 @@ static void watch_limit(struct control *c)
 	c->rewritten = rewritten;
 }
 
-/* Returns the time in ns until the next sample of /proc: -i if given; by default, longer while no
- * process is active, and in long runs with allocation sampling. */
+/* Returns the time in ns until the next sample of /proc: the interval of -i if given. By default,
+ * the interval is longer while no process is active, and in long runs with allocation sampling. */
 static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 {
 	uint64_t step = c->opt->interval_ns, share = age / 20;
@@ -450,7 +451,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 {
 	p[0] = (struct pollfd){c->signals, POLLIN, 0};
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
-	/* With several processes, all are polled through their sessions. */
+	/* If several processes are attached, each is polled through its session. */
 	bool several = c->multi_attach.all.n > 1;
 	p[2] = (struct pollfd){c->over || c->ended || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
@@ -610,8 +611,8 @@ static void conclude(struct control *c)
 		c->end_ns = clock_mono();
 	}
 	fork_children_settle(c);
-	/* Children of the command may be ending too: they get GRACE_NS before their recording
-	 * stops. */
+	/* Children of the command may be ending, too, so they get GRACE_NS before their recording
+	 * is stopped. */
 	bool idle = !c->opt->wait_all && !others_left(c, true) && idle_left(c);
 	while ((idle || others_left(c, true)) && clock_mono() < c->end_ns + GRACE_NS &&
 	       !c->skip_symbols)

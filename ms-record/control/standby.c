@@ -47,7 +47,7 @@ struct standby_image {
 };
 
 struct holder {
-	struct control control; /* only launch, listener, signals and child are used */
+	struct control control; /* only the members launch, listener, signals and child are used */
 	struct standby_image *first;
 	uint64_t since; /* last time at which a process existed that may still make a handshake;
 			   CLOCK_MONOTONIC, ns */
@@ -62,7 +62,7 @@ void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
 
 /* ---- images ---- */
 
-/* Turns the hooks of the image and of its forked children off again. */
+/* Turns off the hooks of the image and of its forked children. */
 static void turn_off(struct standby_image *image)
 {
 	struct pool *p = image->session->pool;

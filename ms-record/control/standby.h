@@ -31,7 +31,7 @@ struct standby_ask {
 struct standby_answer {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t ok; /* 1 = the message carries the memory's descriptor */
+	uint32_t ok; /* 1 = the descriptor of the shared memory is sent with the message */
 	char why[160];
 	uint32_t pid; /* process id of the image */
 	uint32_t wake;

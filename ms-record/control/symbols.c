@@ -104,10 +104,11 @@ struct jobs {
 	const char *snap;
 	MS_ARRAY(struct image *) todo;
 	struct job job[JOBS_MAX];
-	struct pollfd fd[JOBS_MAX + 1]; /* pidfds of the jobs, then our signals */
+	struct pollfd fd[JOBS_MAX + 1]; /* pidfds of the jobs, then the descriptor for our
+					   signals */
 	size_t n, max;
 	MS_ARRAY(size_t) again;
-	size_t done; /* finished traces in `todo`, including those to retry */
+	size_t done; /* number of processed traces in `todo`, including those to retry */
 };
 
 static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)
@@ -174,7 +175,7 @@ static bool wants(const struct image *m)
 	return m->kept && !m->error && m->stats.events && !images_lost(m);
 }
 
-/* Sorts by size, largest first, so that the last jobs are short. */
+/* Sorts images by trace size, largest first, so that the last jobs are short. */
 static int by_size(const void *a, const void *b)
 {
 	const struct image *const *x = a, *const *y = b;

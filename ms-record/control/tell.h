@@ -48,7 +48,7 @@ struct tell_name {
 struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
 
 /* Sends a verb that tell_parse accepted to the recorder of `file`, and prints the answer. Returns
- * 0; 1 = not everything was done (also printed); or -1 with `err` set. */
+ * 0; 1 if the answer says that not everything was done; or -1 with `err` set. */
 int tell_ask(const char *file, const char *verb, struct ms_err *err);
 
 /* ---- the recorder's side ---- */
@@ -77,6 +77,6 @@ int tell_start(struct tell *t);
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
 /* Receives requests, and continues jobs in progress. Never blocks. */
 void tell_turn(struct control *c);
-/* Answers all requests to stop, once the traces are finished. */
+/* Answers all requests to stop. Call once the traces are finished. */
 void tell_over(struct control *c);
 void tell_free(struct tell *t);

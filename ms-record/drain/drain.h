@@ -27,8 +27,8 @@ struct drain {
 	struct drain_sessions {
 		struct session **v;
 		size_t n, cap;
-	} arrived;                          /* under lock */
-	struct drain_request *next_request; /* under lock */
+	} arrived;                          /* sessions not adopted yet; protected by `lock` */
+	struct drain_request *next_request; /* protected by `lock` */
 	struct drain_request *request;      /* request in progress; used by the draining thread
 					       only */
 	struct writer *writer;              /* receives the sessions' batches */
@@ -39,7 +39,7 @@ struct drain {
 					       `lock` */
 	int child_event;                    /* eventfd, written when `children` grows */
 	MS_ARRAY(struct pool *) pools;      /* used by the draining thread; lock to change */
-	struct wake wake;                   /* wakes the thread after a change */
+	struct wake wake;                   /* for waking the thread after a change */
 	uint32_t idle;                      /* rounds since the last records arrived */
 	uint32_t active;                    /* atomic: records arrived after an idle time */
 	bool called;                        /* a wake-up ended the last sleep */

@@ -151,7 +151,8 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 	return 0;
 }
 
-/* Adds the release of a reallocation's old block. Returns the link between old and new block. */
+/* Adds an item for the release of a reallocation's old block. Returns the number that links the
+ * item with the new block's. */
 static uint8_t release(struct session *s, struct reader *r, uint64_t stamp, uint64_t address)
 {
 	struct item *it = add(s, r, stamp, false, ITEM_RELEASE);

@@ -31,7 +31,7 @@ static uint8_t *room_for(struct reader_codes *k, unsigned part, size_t n)
 	return k->bytes[part];
 }
 
-/* Ends a part. The last part completes the code object. */
+/* Ends a part of the code object. The last part completes it. */
 static void end_part(struct session *s, struct reader_codes *k)
 {
 	if (++k->next < PARTS)

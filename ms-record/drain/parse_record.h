@@ -17,7 +17,7 @@ struct record {
 	uint8_t kind, flags;
 	uint32_t count, keep;
 	uint64_t stamp; /* set if records of this kind have a stamp */
-	uint64_t left;  /* bytes of the ring from this record on */
+	uint64_t left;  /* bytes left to read in the ring, from this record on */
 };
 
 static inline uint64_t word(const struct record *c, unsigned i)
@@ -66,7 +66,8 @@ static inline const uint64_t *frames_of(const struct record *c)
 	return c->w + head_words(c);
 }
 
-/* Returns the slack for struct ms_event: usable size - size + 1; 0 = the usable size is unknown. */
+/* Returns the block's slack as in struct ms_event: usable size - size + 1; 0 = the usable size is
+ * unknown. */
 static inline uint32_t slack_of(const struct record *c, uint64_t size)
 {
 	unsigned fixed = fixed_words(c->kind);

@@ -58,7 +58,7 @@ static bool read_process(const struct session *s, uint64_t address, void *out, s
 	return process_vm_readv(s->process.pid, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
 
-/* Reads a page of a module from its file, by the program headers. */
+/* Reads a page of a module from its file, at the place that the program headers give. */
 static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 {
 	struct ms_elf_reader f;

@@ -135,8 +135,8 @@ void ring_adopt(struct session *s, uint32_t n)
 	}
 }
 
-/* Resets a ring that nobody writes to: its thread has ended, the session sleeps, or it belongs
- * to another recording. */
+/* Resets a ring to which no thread writes: its thread has ended, the session sleeps, or it belongs
+ * to an earlier recording. */
 static void clear(struct mg_ring *g, uint32_t allowed)
 {
 	g->lost = g->lost_first = g->lost_last = 0;
@@ -234,8 +234,8 @@ static uint32_t rings_ahead(const struct session *s)
 	return taken > 1 ? FREE_AHEAD : FREE_AT_FIRST;
 }
 
-/* Returns the number of threads that wait for a ring. A thread that left by longjmp stays
- * counted. */
+/* Returns the number of threads that wait for a ring. A thread that left the wait by longjmp is
+ * still counted. */
 static uint32_t rings_wanted(const struct session *s)
 {
 	uint32_t n = __atomic_load_n(&s->mem->rings_wanted, __ATOMIC_SEQ_CST);

@@ -14,16 +14,17 @@ struct reader;
  * are merged. */
 #define RING_PART 65536u
 
-/* Allocates memory for further rings while too few are free and the budget allows it. */
+/* Prepares memory for more rings while too few rings are free and the budget allows it. */
 void ring_prepare(struct session *s);
 /* Reads about RING_PART bytes of each ring, and converts the records to items for the merge.
  * Returns the bytes read. *limit receives the watermark, at most `now`: no item with an earlier
  * stamp can arrive any more. Sets s->damaged if a record is invalid. */
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit);
-/* Frees the rings of threads that have ended. `hurry`: also rings that were busy a moment ago. */
+/* Frees the rings of threads that have ended. `hurry`: frees also rings that were in use a moment
+ * ago. */
 void ring_return(struct session *s, bool hurry);
-/* Tells whether a ring is half full of unread bytes or its thread waits until it is read, except
- * for rings that cannot be read now (drained.h). Call it after announcing sleep. */
+/* Tells whether a ring must be read now: it is half full of unread bytes, or its thread waits for
+ * us. Ignores rings that cannot be read now (drained.h). Call it after announcing sleep. */
 bool ring_wanted(struct session *s);
 /* Halves the memory for items if a burst has left most of it unused. */
 void ring_shrink(struct reader *r);

@@ -121,7 +121,7 @@ static bool visit_all(struct visit *v)
 {
 	char text[1024] = {0};
 	uint64_t n[2] = {0};
-	int field = 0; /* 2 = the rest of the line is skipped */
+	int field = 0; /* 0, 1: index in `n`; 2 = skip the rest of the line */
 	long got, fd = mg_syscall(SYS_openat, HERE, (uint64_t) "/proc/self/maps", CLOSE_ON_EXEC, 0,
 				  0, 0);
 	if (fd < 0)

@@ -87,7 +87,7 @@ void mg_confine(bool calls, bool clock)
 		return;
 	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE))
 		s = &nowhere; /* a forked child without a session: `s` belongs to its parent */
-	if (clock) {          /* C2 */
+	if (clock) {          /* C2: all threads use counted stamps */
 		uint64_t from = (mg.blind ? s->heartbeat : mg_counter()) + mg.session->tsc_hz;
 		if (!mg.sequence)
 			s->sequence = from;

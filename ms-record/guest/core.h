@@ -27,7 +27,8 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Describes a remembered frame. Its ip and slot are in arrays of the writer. */
+/* Describes a remembered frame of the previous stack. Its ip and slot are in arrays of the
+ * writer. */
 struct mg_frame {
 	uint64_t bp;
 	uint32_t checks_to; /* number of entries of `checks` for this frame and all frames before
@@ -35,14 +36,15 @@ struct mg_frame {
 	uint32_t need;      /* 1 = bp belongs to the frame's state and is compared */
 };
 
-/* Describes a frame found by a walk (innermost first), and the step from it to its caller. */
+/* Describes a frame found by a walk, and the step from the frame to its caller. Walks begin at the
+ * innermost frame. */
 struct mg_step {
 	/* slot: address from which ip was read, which is the frame's sp - 8 */
 	uint64_t ip, slot, bp;
-	/* a rule of the thread's own table, or MG_STEP_OTHER | enum mg_rule_need */
+	/* a rule in the thread's own table, or MG_STEP_OTHER | enum mg_rule_need */
 	uint64_t rule;
-	/* Addresses from which the next frame's bp and sp were read, 0 = none. Undefined without
-	 * MG_STEP_OTHER. */
+	/* addresses from which bp and sp of the caller's frame were read, 0 = none; undefined
+	 * without MG_STEP_OTHER */
 	uint64_t bp_slot, cfa_slot;
 };
 #define MG_STEP_OTHER (UINT64_C(1) << 63)
@@ -51,7 +53,7 @@ struct mg_step {
  * every event needs come first and fill two cache lines; the members that a sample needs fill
  * three. */
 struct mg_writer {
-	uint64_t busy; /* frame address of the hook that is running, 0 = none */
+	uint64_t busy; /* frame address of the hook that uses this writer now, 0 = none */
 	/* epoch that this writer knows; if it is not the session's, the next hook calls
 	 * mg_enter_slow */
 	uint32_t epoch_seen;
@@ -71,14 +73,15 @@ struct mg_writer {
 	uint32_t keep, limit;
 	uint16_t root_flags; /* flags of the stack's outermost end: MG_F_TRUNCATED or 0 */
 	uint16_t flags;      /* MG_F_SIGNAL in a nested writer, else 0 */
-	bool keepable;       /* the stack being taken may be remembered for the next one */
+	bool keepable;       /* the stack being taken may be remembered for comparison with the next
+				one */
 	/* a realloc's stamp is taken but not yet published, so `pending` stays set */
 	bool holding;
-	bool rules_used; /* `rules` may hold rules */
+	bool rules_used; /* `rules` is not empty */
 	bool careful;    /* part of the last stack's memory may be unmapped by now: see stack.c */
 	uint64_t sent;   /* R7: stamp of the last record with a stamp; MG_NOT_SENT = unknown */
 
-	/* bounds of the stack that the thread was last on, 0 = unknown: see stack.c */
+	/* bounds of the stack that the thread used last, 0 = unknown: see stack.c */
 	uint64_t low, high;
 	struct mg_slot *checks;
 	uint64_t freeing; /* block whose free is ignored: see mg_nesting_begin */
@@ -86,14 +89,15 @@ struct mg_writer {
 	uint64_t random;
 	uint32_t epoch_sent;
 	uint32_t capacity;
-	uint32_t tries; /* events since `limit` was reduced */
+	uint32_t tries; /* events since `limit` was last reduced */
 
 	uint32_t epoch;
 	/* value of mg.generation when the writer was claimed; if older than mg.generation, the
 	 * writer belongs to the parent process */
 	uint32_t generation;
 	uint64_t tail;
-	uint64_t lap, lap_before; /* values of head at which this lap and the one before began */
+	uint64_t lap, lap_before; /* values of head at which the current lap and the previous lap
+				     began */
 	uint64_t size;
 	uint64_t wrap_head, wrap_lap; /* values of head and lap before the wrap in progress */
 	bool wrapping;
@@ -101,7 +105,7 @@ struct mg_writer {
 	bool brief;
 	uint64_t stuck_tail; /* value of tail at which the last wait timed out, ~0 = none */
 
-	/* writer for a signal handler that interrupts a hook of this thread */
+	/* writer for signal handlers that interrupt a hook of this thread */
 	struct mg_writer *nested;
 	/* sp of the innermost signal handler that is looking for a writer: see thread.c */
 	uint64_t looking;
@@ -160,7 +164,7 @@ enum mg_gate_state {
 #define MG_GATE_WHOLE(on) ((on)&1)
 struct mg_gate {
 	uint32_t on;      /* enum mg_gate_state */
-	uint32_t counted; /* 1 = while the gate is shut, calls need not be counted any more */
+	uint32_t counted; /* 1 = calls need not be counted any more while the gate is shut */
 	/* thread pointer of the thread that is claiming a slot of the pool for this forked child:
 	 * see fork.c */
 	uint64_t adopting;
@@ -205,7 +209,7 @@ struct mg_core {
 	bool free_stacks;
 	bool hooked; /* functions of the program are hooked */
 	bool python; /* an interpreter's frames are read */
-	/* blocks in pools were sampled, so a block noted as sampled may no longer exist */
+	/* blocks in pools were sampled: a block noted as sampled may be freed already */
 	bool pools_sampled;
 	uint8_t sample_last; /* index of the last table in use */
 	/* Returns the usable size in bytes of a block of the allocator behind malloc; NULL = not
@@ -247,7 +251,7 @@ struct mg_core {
 	uint32_t deep_taken[MG_DEEP_MAX];
 	bool deep_none;   /* no more rooms can be mapped */
 	uint32_t closing; /* dlclose calls in progress */
-	uint32_t epoch;   /* the session's epoch, as this process last set it */
+	uint32_t epoch;   /* epoch that this process last stored in the session */
 	/* Bounds of the main thread's stack: see stack.c. main_low: lowest address that the stack
 	 * was seen to reach. stack_field: offset, in the C library's thread control block, of the
 	 * start of a thread's stack, followed by the stack's size; 0 = glibc, offset not searched
@@ -259,7 +263,7 @@ struct mg_core {
 	uint64_t rule_overflow;
 	uint64_t early;   /* calls before the guest was ready */
 	bool filtered;    /* the program has installed a seccomp filter: see confine.c */
-	uint32_t calling; /* threads about to make a system call */
+	uint32_t calling; /* number of threads about to make a system call */
 	struct mg_backend backend;
 	/* held: mappings of the guest (address, bytes). seeds: address of the reserved pages, of
 	 * which seed_count are unused: see G4 in grow.c. */
@@ -280,7 +284,7 @@ extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 struct mg_own {
 	uintptr_t self;
 	int64_t until_sample;
-	const void *passed; /* last block that entry.c returned without recording it: see cxx.c */
+	const void *passed; /* last block that entry.c returned but did not record: see cxx.c */
 };
 extern __thread struct mg_own mg_own
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -297,12 +301,12 @@ MG_INLINE struct mg_writer *mg_own_writer(void)
 	return self & 1 ? NULL : (struct mg_writer *)self;
 }
 
-/* Enters a hook in the rare cases: the thread has no writer yet, its writer is busy, or the
- * epoch changed. Returns the writer, marked busy, or NULL: nothing is to be recorded. */
+/* Enters a hook when the fast path cannot: the thread has no writer yet, its writer is busy, or the
+ * epoch changed. Returns the writer, marked busy; NULL = do not record. */
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
-/* Handles a call while the gate is shut. Counts it if the guest is not ready yet. In a forked
- * child, begins a recording for the child and returns true, or counts the child once as not
- * recorded. */
+/* Handles a call of a hook while the gate is shut. If the guest is not ready yet, counts the call.
+ * In a forked child, begins the child's recording and returns true, or counts the child (once) as
+ * not recorded. */
 bool mg_shut(const uint64_t *frame);
 #ifdef MG_IMAGE
 bool mg_shut_forked(const uint64_t *frame);
@@ -367,7 +371,7 @@ MG_INLINE uint64_t load(uint64_t address)
 	return *(const volatile uint64_t *)address;
 }
 
-/* Forgets the previous stack: the next one is sent whole. */
+/* Forgets the previous stack, so that the next one is sent completely. */
 MG_INLINE void mg_forget(struct mg_writer *t)
 {
 	t->frames = 0;
@@ -375,8 +379,8 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 
 /* ---- memory mapped on demand (grow.c) -------------------------------------------------------- */
 
-/* Returns the size in bytes of address space that a mapping may take now: a share of the
- * program's limit. */
+/* Returns how many bytes of address space a mapping may take now: a share of the program's
+ * limit. */
 uint64_t mg_grow_budget(void);
 /* Maps private memory and records it as belonging to the guest; NULL = it cannot be mapped. */
 void *mg_grow_own(uint64_t bytes);
@@ -390,7 +394,7 @@ void *mg_grown(unsigned char *const *chunks, uint32_t i, size_t each);
 /* Makes the chunks refer to `count` elements of `each` bytes that are already mapped contiguously
  * at `base`. */
 void mg_grow_whole(unsigned char **chunks, void *base, uint32_t count, size_t each);
-/* Returns the address of element `i`, and maps its chunk if needed; NULL = it cannot be mapped. */
+/* Returns the address of element `i`, mapping its chunk if needed; NULL = it cannot be mapped. */
 void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
 /* Returns the memory of slot `i` of the pool for forked children, or NULL. */
 unsigned char *mg_grow_slot(uint32_t i);
@@ -406,7 +410,7 @@ MG_INLINE uint64_t mg_window_bytes(const struct mg_ring *r)
 	return (uint64_t)(r - mg.rings) < s->wide_count ? s->wide_bytes : s->window_bytes;
 }
 
-/* Returns the size in bytes of a lap that begins now. */
+/* Returns the size in bytes of a lap if it begins now. */
 MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
 {
 	uint64_t allowed = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
@@ -443,7 +447,7 @@ MG_INLINE uint64_t *mg_room(struct mg_writer *t, uint32_t words)
  * record. */
 #define MG_NOT_SENT (UINT64_C(1) << 63)
 
-/* Puts the stamp into a record at `w`. */
+/* Stores the stamp in the record at `w`. */
 MG_INLINE void mg_put_stamp(struct mg_writer *t, uint64_t *w, uint64_t stamp)
 {
 	w[1] = t->sent = stamp;
@@ -540,7 +544,8 @@ void mg_python_look(void);
 /* Inserts Python's frames into the stack just taken for a record of `words` words. May take a
  * new stamp. */
 void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
-/* Leaves Python's frames out of the next stack: memory that may hold some was just unmapped. */
+/* Omits Python's frames from the next stack, because memory that may have contained some was just
+ * unmapped. */
 void mg_python_skip(struct mg_writer *t);
 /* mg_python_bytes returns the number of bytes that each writer needs for Python, for a backend that
  * cannot map memory later. mg_python_lay sets the address of this memory when a session begins,
@@ -557,7 +562,7 @@ uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame);
 /* ---- hooks (hooks.c): each is called by an entry point, with the entry point's frame --------- */
 
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size);
-/* Records a block that does not come from the allocator behind malloc. */
+/* Records a block that was not allocated by the allocator behind malloc. */
 void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size);
 void mg_on_failed(const uint64_t *frame, uint64_t size);
 void mg_on_free(const uint64_t *frame, const void *block);
@@ -615,8 +620,8 @@ bool mg_custom_hides(const uint64_t *frame);
 /* Tells whether a free is called by a hooked function of the program that frees the same block, if
  * the gate is MG_GATE_HOOKED. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block);
-/* Tells whether the hooked function that this writer's thread last entered is still running.
- * `frame`: the frame of a hook called now. */
+/* Tells whether the hooked function of the program that this writer's thread entered last is still
+ * running. `frame`: frame of the hook that was called now. */
 bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame);
 void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name);
 void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size);
