@@ -36,8 +36,8 @@ void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const c
 bool doctor_read(const struct doctor *d, const char *name, char *text, size_t room);
 /* Tells whether this process has capability number `what`, according to self/status in d->root. */
 bool doctor_capable(const struct doctor *d, int what);
-/* Reports whether symbols are available for the C library at `path`. For another process, `path` is
- * below /proc/PID/root. */
+/* Reports whether symbols are available for the C library at `path`, which begins with
+ * /proc/PID/root for another process. */
 void doctor_libc(struct doctor *d, const char *path);
 
 /* ---- the parts ---- */
