@@ -443,8 +443,9 @@ void hook_families_refused(struct session *s, struct ms_err *err, const struct h
 		ms_err_set(err,
 			   "allocations in '%s' are recorded in part: '%s' cannot be hooked: %s%s",
 			   module, spec->name, why,
-			   strcmp(why, HOOK_LIMIT_REACHED) ? "; hook what it calls, with --hook"
-							   : "");
+			   strcmp(why, HOOK_LIMIT_REACHED) && strcmp(why, HOOK_TOO_LATE)
+				   ? "; hook what it calls, with --hook"
+				   : "");
 }
 
 /* ---- operators ---- */

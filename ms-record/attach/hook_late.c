@@ -44,15 +44,23 @@ struct work {
 	struct session *s;
 	struct attach *attach;      /* attachment; NULL = the guest is preloaded */
 	bool child;                 /* the process is a forked child of the attached one */
+	bool too_late;              /* threads may run the new modules: nothing is hooked in them */
 	bool written[MG_HOOKS_MAX]; /* hooks written in this search */
 	bool throws;
 };
 
 /* ---- whose turn it is ---- */
 
+static bool has_missed(const struct session *s)
+{
+	return __atomic_load_n(&s->mem->late_missed, __ATOMIC_ACQUIRE) !=
+	       __atomic_load_n(&s->late_missed, __ATOMIC_RELAXED);
+}
+
 bool hook_late_asked(const struct session *s)
 {
-	return __atomic_load_n(&s->mem->late_state, __ATOMIC_ACQUIRE) == MG_LATE_ASKED;
+	return __atomic_load_n(&s->mem->late_state, __ATOMIC_ACQUIRE) == MG_LATE_ASKED ||
+	       has_missed(s);
 }
 
 static void wake(struct session *s)
@@ -296,6 +304,8 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 	bool returns = spec->custom.what != MG_CUSTOM_FREE && spec->custom.what != MG_CUSTOM_RESET;
 	if (is_hooked(w, at->address))
 		return 0;
+	if (w->too_late)
+		return ms_err_set(why, HOOK_TOO_LATE);
 	if (returns && w->throws && !spec->custom.family)
 		return ms_err_set(
 			why, "an exception thrown through it could not be unwound past the hook");
@@ -342,23 +352,39 @@ static void place_asked(struct work *w)
 	hook_families_each(&w->w.modules, &known, place_known, w);
 }
 
-static void look(struct session *s, struct hook_results *results)
+/* Reports that modules were missed in a process whose modules can no longer be read. */
+static void report_unread(struct work *w)
+{
+	if (!w->s->guest.missed[0])
+		snprintf(w->s->guest.missed, sizeof w->s->guest.missed,
+			 "any allocator in modules loaded later");
+	if (!w->results->refused.text[0])
+		ms_err_set(&w->results->refused,
+			   "modules loaded later were not searched for functions: " HOOK_TOO_LATE);
+}
+
+static void look(struct session *s, struct hook_results *results, bool too_late)
 {
 	struct work *w = ms_xcalloc(1, sizeof *w);
 	w->results = results;
 	w->s = s;
+	w->too_late = too_late;
 	w->w.new_page = new_page;
 	w->w.waits = waits;
-	if (!hook_work_open(&w->w, s->process.folder) && read_hooks(w)) {
+	if (!hook_work_open(&w->w, s->process.folder) && w->w.maps.n && read_hooks(w)) {
 		hook_modules_read(&w->w.modules, s->process.folder, &w->w.maps, &w->w.memory,
 				  is_new, w);
 		w->throws |= w->attach && hook_knows(&w->w.modules, HOOK_UNWINDER);
 		if (w->attach)
 			w->attach->throws = w->throws;
-		place_again(w);
+		if (!too_late)
+			place_again(w);
 		place_asked(w);
-		forget_stale(w);
+		if (!too_late)
+			forget_stale(w);
 		hook_late_known(s, &w->w.maps);
+	} else if (too_late) {
+		report_unread(w);
 	}
 	hook_work_close(&w->w);
 	free(w);
@@ -368,10 +394,16 @@ void hook_late_look(struct session *s, struct hook_results *results)
 {
 	if (!hook_late_asked(s))
 		return;
-	if (s->ending != SESSION_RUNS) {
-		step(s, MG_LATE_ASKED, MG_LATE_NONE);
-	} else if (step(s, MG_LATE_ASKED, MG_LATE_TAKEN)) {
-		look(s, results);
+	bool runs = s->ending == SESSION_RUNS;
+	bool asked = step(s, MG_LATE_ASKED, runs ? MG_LATE_TAKEN : MG_LATE_NONE);
+	/* Read after the step: a module missed before the one for which a thread waits is then
+	 * known to be, and nothing is hooked in either. */
+	bool missed = has_missed(s);
+	__atomic_store_n(&s->late_missed, __atomic_load_n(&s->mem->late_missed, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELAXED);
+	if (runs && (asked || missed))
+		look(s, results, missed);
+	if (runs && asked) {
 		__atomic_store_n(&s->mem->late_state, MG_LATE_NONE, __ATOMIC_RELEASE);
 		wake(s);
 	}

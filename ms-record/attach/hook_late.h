@@ -36,9 +36,9 @@ void hook_late_placed(struct session *s, size_t i, struct hook_results *results)
  * the session has ended may call this. */
 bool hook_late_missing(const struct session *s, size_t i);
 void hook_late_free(struct hook_late *l);
-/* Tells whether a thread of the process that loaded a module waits until the module is hooked. Any
- * thread may call this. */
+/* Tells whether a thread of the process that loaded a module waits until the module is hooked, or
+ * no longer waits. Any thread may call this. */
 bool hook_late_asked(const struct session *s);
 /* If a thread of the process waits because it loaded a module: hooks the new modules and resumes
- * the thread. */
+ * the thread. If one no longer waits: reports the functions in the new modules as not hooked. */
 void hook_late_look(struct session *s, struct hook_results *results);

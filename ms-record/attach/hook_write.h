@@ -12,6 +12,7 @@
 #include "ms-record/ptrace/hijack.h"
 #include "patch.h"
 
+#define HOOK_TOO_LATE "ms-record did not respond while the module was loaded"
 #define HOOK_LIMIT_REACHED "the limit on hooks is reached"
 
 struct ms_err;

@@ -196,7 +196,7 @@ uint64_t images_elsewhere(const struct image *m)
 
 const char *images_unhooked(const struct image *m)
 {
-	return !m->mid_run && m->guest.missed[0] ? m->guest.missed : NULL;
+	return m->guest.missed[0] ? m->guest.missed : NULL;
 }
 
 const struct image *images_first(const struct control *c)

@@ -93,6 +93,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 {
 	if (s->ending != SESSION_RUNS)
 		return;
+	hook_late_look(s, &c->hooks);
 	if (how == SESSION_EXITED && status < 0)
 		status = told_status(s);
 	if (how == SESSION_EXITED)

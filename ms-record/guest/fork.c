@@ -184,6 +184,7 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	/* recording may be paused by now */
 	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED);
 	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
+	s->late_missed = __atomic_load_n(&mg.session->late_missed, __ATOMIC_RELAXED);
 	s->roots = mg.session->roots; /* the child has a copy of the parent's roots */
 	mg_user_begin(s);
 	s->reentry_lost = mg.missed;

@@ -8,7 +8,8 @@
  *
  *  L1 The thread waits ASKED_MS for ms-record to begin, and TAKEN_MS for it to finish; not at all
  *     if its heartbeat has stopped, or nothing is recorded. If ms-record is later than that, it
- *     patches nothing.
+ *     patches nothing, in no later search either: threads may run the module's code by then. It
+ *     reports the module's functions as not hooked (late_missed).
  *  L2 The guest itself maps the page near the module: the linker made the same system call just
  *     now. Not if a filter was installed since the start, and in the image only if ms-record, which
  *     sees that there is no filter, asks for it; else ms-record does it, if it may trace the
@@ -66,14 +67,14 @@ static void answer(struct mg_session *s)
 	mg_futex(&s->late_state, MG_FUTEX_WAKE, 1, 0);
 }
 
-void mg_late_ask(void)
+/* Waits until ms-record has searched the new module. Returns false if it did not in time. */
+static bool ask(struct mg_session *s)
 {
-	struct mg_session *s = mg.session;
 	uint32_t state = MG_LATE_NONE;
-	if (!mg.head->late_wanted || mg_nobody_records(s) ||
+	if (mg_nobody_records(s) ||
 	    !__atomic_compare_exchange_n(&s->late_state, &state, MG_LATE_ASKED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return;
+		return false;
 	mg_wake_recorder();
 	uint64_t start = mg_ticks(), ms = s->tsc_hz / 1000;
 	while ((state = __atomic_load_n(&s->late_state, __ATOMIC_ACQUIRE)) != MG_LATE_NONE) {
@@ -83,6 +84,15 @@ void mg_late_ask(void)
 		else if (mg_ticks() - start <= most)
 			mg_futex(&s->late_state, MG_FUTEX_WAIT, state, 20000000);
 		else if (give_up(s, state))
-			return;
+			return false;
 	}
+	return true;
+}
+
+void mg_late_ask(void)
+{
+	struct mg_session *s = mg.session;
+	if (mg.head->late_wanted && !ask(s) &&
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF)
+		__atomic_fetch_add(&s->late_missed, 1, __ATOMIC_RELEASE);
 }

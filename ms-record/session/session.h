@@ -308,6 +308,7 @@ struct session {
 	struct heap *heap;
 	struct scan *scan;
 	struct hook_late *late; /* NULL until something was hooked */
+	uint32_t late_missed;   /* mg_session.late_missed at the last search; atomic */
 	unsigned hooks_wanted;  /* HOOKS_* of hook_families.h */
 
 	/* The next members are shared between threads. */

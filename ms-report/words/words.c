@@ -196,9 +196,9 @@ static void quality_details(struct model *m, struct words *w)
 	add_some(m, w, q->inferred_frees, "free", "inferred");
 	if (!is_elsewhere(m))
 		add_some(m, w, unrecorded_frees(m, q->unknown_frees), "free", "of unknown blocks");
-	const char *missed = is_elsewhere(m) ? NULL : heaps_unhooked(m);
+	const char *missed = q->complete && !q->growing ? NULL : heaps_unhooked(m);
 	if (missed)
-		words_add(w, SAY("not recorded: %s, see ms-record --hook", missed));
+		words_add(w, SAY("%s not hooked, see ms-record --hook", missed));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
@@ -238,11 +238,14 @@ struct words words_quality(struct model *m)
 {
 	struct words w = {0};
 	const struct quality *q = &m->quality;
+	const char *unhooked = heaps_unhooked(m);
 	words_add(&w, !q->complete      ? "INCOMPLETE, see above"
 		      : q->growing      ? SAY("still being recorded, figures up to %s",
 					      say_time(m, m->duration_ns))
 		      : is_elsewhere(m) ? elsewhere(m)
-					: "complete");
+		      : unhooked ? SAY("recorded in part: %s not hooked, see ms-record --hook",
+				       unhooked)
+				 : "complete");
 	add_some(m, &w, q->events_lost, "event", "LOST");
 	if (figure_some(q->sampled_bytes))
 		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
@@ -250,7 +253,7 @@ struct words words_quality(struct model *m)
 				  say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)
 		words_add(&w, "figures from /proc only: allocations were not recorded");
-	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m))
+	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m) && !unhooked)
 		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");

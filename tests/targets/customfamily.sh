@@ -7,19 +7,21 @@ set -eu
 here=$SRC/tests/targets/custom
 # shellcheck source=tests/targets/custom/common.sh
 . "$here/common.sh"
-totals() { # NAME: allocations, frees and live bytes of what work() did
-	ask "$1" "WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site UNION ALL SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack
-		WHERE k.parent IS NOT NULL), mine AS (SELECT DISTINCT up.site FROM up JOIN stack k ON k.id = up.stack JOIN frame f ON f.id = k.frame
-		WHERE f.function = 'work') SELECT sum(s.allocations), sum(s.frees), (SELECT sum(t.live_bytes) FROM site_stat t JOIN mine ON mine.site = t.site
-		JOIN snapshot n ON n.id = t.snapshot AND n.label = 'end') FROM site s JOIN mine ON mine.site = s.id"
+in_time() { # NAME COMMAND...: records, and again where a busy machine kept the recorder from what was opened later, which the trace says
+	name=$1
+	shift
+	for _ in 1 2 3 4 5; do
+		"$@"
+		[ "$(ask "$name" 'SELECT count(*) FROM process, json_each(allocators_missed)')" != 0 ] || return 0
+	done
 }
 both() { # NAME WANTED COMMAND: launched, and attached to
 	name=$1 wanted=$2
 	shift 2
-	record "$name" "$@"
+	in_time "$name" record "$name" "$@"
 	expect "$name" "$(totals "$name")" "$wanted"
 	sound "$name"
-	attached "$name" "$* started"
+	in_time "$name" attached "$name" "$* started"
 	expect "$name, -p" "$(totals "$name")" "$wanted"
 	sound "$name"
 }

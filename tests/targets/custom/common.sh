@@ -9,6 +9,12 @@ expect() { # WHAT GOT WANTED
 	[ "$2" = "$3" ] || fail "$1: $2, not $3"
 }
 ask() { sqlite3 "$1.db" "$2"; }
+totals() { # NAME: allocations, frees and live bytes of what work() did
+	ask "$1" "WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site UNION ALL SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack
+		WHERE k.parent IS NOT NULL), mine AS (SELECT DISTINCT up.site FROM up JOIN stack k ON k.id = up.stack JOIN frame f ON f.id = k.frame
+		WHERE f.function = 'work') SELECT sum(s.allocations), sum(s.frees), (SELECT sum(t.live_bytes) FROM site_stat t JOIN mine ON mine.site = t.site
+		JOIN snapshot n ON n.id = t.snapshot AND n.label = 'end') FROM site s JOIN mine ON mine.site = s.id"
+}
 heaps() { # NAME CONDITION: heap, allocations, frees, bytes, live bytes
 	ask "$1" "SELECT heap, allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap WHERE ${2-1}" | sort
 }
