@@ -135,8 +135,8 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 				     "another ms-record is attaching to it, or detaching from it");
 	if (attach_find_targets(a, err))
 		return -1;
-	/* Uses expected addresses, in free gaps of the address space, to check whether the jumps
-	 * would reach the pages for slots. */
+	/* Checks with the expected addresses of the slot pages (in free gaps of the address space)
+	 * whether jumps from the functions' entries would reach the pages. */
 	for (uint32_t i = 0; i < a->near_count; i++) {
 		struct near *p = &a->shared.near[i];
 		if (p->fresh)
@@ -425,8 +425,8 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	attach_image_free(&a->image);
 	if (attach_image_make(&a->image, a->shared.image, err))
 		return -1;
-	/* Until an entry is replaced, no thread can have entered the image, so it may be unmapped
-	 * on failure. */
+	/* Until an entry is replaced, no thread can have entered the guest image, so the image may
+	 * be unmapped on failure. */
 	if (!a->adopted) {
 		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
 		a->release[a->release_count++] = (struct range){a->shared.gate, 4096};
@@ -512,8 +512,8 @@ static void fill_manifest(struct attach *a)
 	a->manifest = *m;
 }
 
-/* Writes the slots. No thread can execute new slots yet; slots reused from an earlier attachment
- * are written with the same content. */
+/* Writes the slots (code to which the hooked functions' entries jump). No thread can execute new
+ * slots yet; slots reused from an earlier attachment are written with the same content. */
 static int write_slots(const struct attach *a, struct ms_err *err)
 {
 	const struct mg_manifest *m = &a->manifest;
@@ -595,7 +595,7 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	s->mem->own[2][0] = a->image.base;
 	s->mem->own[2][1] = a->image.base + a->image.bytes;
 	s->mem->unfiltered = !hijack_filtered(s->process.folder);
-	s->mem->guest_ready = 1; /* ready even before the first event */
+	s->mem->guest_ready = 1; /* the guest counts as ready even before its first event */
 	/* Without --hook, threads of a sampled process do not wait until the functions of a module
 	 * that they load are hooked: the process is polled rarely, so they would wait for long. */
 	s->mem->late_wanted = a->manifest.debug_state && (a->hooks->n || !s->mem->sample_bytes);
@@ -615,7 +615,8 @@ static bool is_glibc(const struct attach *a)
 
 int attach_go(struct attach *a, struct session *s, struct ms_err *err)
 {
-	a->entered = true; /* set before, because a failure may leave some entries replaced */
+	a->entered = true; /* set before the attempt, because a failure may leave some entries
+			      replaced */
 	if (help(a, attach_patch, err)) {
 		a->entered = !a->shared.untouched;
 		return undo(a, err);

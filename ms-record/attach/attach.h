@@ -78,7 +78,7 @@ struct attach_times {
 	unsigned threads, hooks, moved, leave_stops;
 	unsigned asleep;    /* threads waiting in the kernel that were not stopped */
 	unsigned cut_short; /* interrupted system calls, which may have returned early */
-	bool adopted;       /* an earlier recorder's image was reused */
+	bool adopted;       /* the guest image of an earlier recorder was reused */
 	bool left;          /* the session's memory could not be unmapped */
 	bool gave_up;       /* the entries could not be restored */
 	char trouble[256];  /* reason of gave_up */

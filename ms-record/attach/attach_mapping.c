@@ -172,8 +172,8 @@ static void close_file(struct remote *r, const struct attach *a, const struct fi
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
-/* Writes the guest image, linked to its final address, and a closed gate: hooks do not record
- * yet. */
+/* Writes the guest image, linked to its final address, and shuts the gate (the word that each hook
+ * reads first), so that hooks do not record yet. */
 static bool write_image(struct attach *a, struct attach_shared *r)
 {
 	struct mg_image_gate shut = {.counted = 1};
@@ -213,8 +213,8 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 		   out->gate, 4096, MADV_WIPEONFORK);
 }
 
-/* Maps pages for slots near the entries. Retries other gaps, since another thread may have used a
- * gap meanwhile. */
+/* Maps pages for hook slots in gaps of the address space near the functions' entries. If another
+ * thread has used a gap meanwhile, tries another gap. */
 static bool map_near(struct remote *r, struct attach *a, struct attach_shared *out)
 {
 	enum { PLACES = 32 };
@@ -332,7 +332,7 @@ static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 	}
 }
 
-/* Stops one thread to map from it, unless all threads are stopped already. */
+/* Stops one thread and makes it map the memory, unless all threads are stopped already. */
 static int map_stopped(struct attach *a, struct attach_shared *out, struct remote *r)
 {
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;

@@ -123,8 +123,8 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	a->adopted = true;
 	a->shared.image = at->start;
 	a->shared.gate = a->manifest.gate;
-	/* attach_find_earlier releases this mapping if it has its name "memscope"; some kernels do
-	 * not name mappings. `private` is 0 if the mapping was released. */
+	/* attach_find_earlier releases this mapping if the mapping is named "memscope" (some
+	 * kernels do not name mappings). `private` is 0 if the mapping was released. */
 	const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
 	if (own && own->start == a->manifest.private && !own->path[0])
 		release(a, a->manifest.private, a->manifest.private_bytes);
@@ -261,7 +261,7 @@ static struct near *near_of(struct attach *a, const struct attach_module *m)
 	return n;
 }
 
-/* Reuses the function's slot if an earlier attachment with this image hooked the function. */
+/* Reuses the function's hook slot if an earlier attachment with this image hooked the function. */
 static void adopt(const struct attach *a, struct target *t)
 {
 	for (uint32_t i = 0; a->adopted && t->fresh && i < a->manifest.hook_count; i++) {
@@ -304,7 +304,7 @@ static bool is_libc(const char *name)
 }
 
 /* If a function consists of a single jump, hooks the jump's target instead, because the module
- * itself calls the target directly. Not if the target is in `all` or cannot be hooked. */
+ * itself calls the target directly. Does nothing if the target is in `all` or cannot be hooked. */
 static void go_behind(const struct attach *a, const struct attach_module *m,
 		      const struct attach_symbol all[FUNCTIONS], struct attach_symbol *y)
 {
@@ -393,8 +393,8 @@ static void take_page(struct attach *a, const struct mg_hook *h)
 	}
 }
 
-/* Marks slots used by an earlier attachment as taken. Modules may share a page of slots (see
- * hook_late.c). Later slots of the page may be free. */
+/* Marks hook slots that an earlier attachment uses as taken. Modules may share a page of slots (see
+ * hook_late.c). Slots behind the taken ones may be free. */
 static void take_pages(struct attach *a)
 {
 	const struct mg_hook *hooks = a->manifest.hooks;

@@ -51,8 +51,9 @@ struct attach_shared {
 	/* results of attach_map */
 	uint64_t image, gate, session, private;
 	struct near near[NEAR_MOST];
-	bool blind;      /* the borrowed thread may not read the processor's clock */
-	uint64_t one_tp; /* the borrowed thread's thread pointer */
+	bool blind;      /* the thread that made the system calls may not read the processor's
+			    clock */
+	uint64_t one_tp; /* thread pointer of the thread that made the system calls */
 	pid_t one_tid;
 	/* results of attach_patch */
 	uint64_t tps[ATTACH_TPS]; /* thread pointers of the stopped threads */
@@ -150,7 +151,7 @@ int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, st
 enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED, ATTACH_INSIDE };
 
 int attach_map(void *arg, void *shared);
-int attach_map_near(void *arg, void *shared); /* maps pages for slots only */
+int attach_map_near(void *arg, void *shared); /* maps only the pages for hook slots */
 int attach_patch(void *arg, void *shared);
 int attach_restore(void *arg, void *shared);
 

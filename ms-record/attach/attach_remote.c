@@ -342,9 +342,9 @@ static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
 	return false;
 }
 
-/* Closes the gate and clears the image's owner, so that no more threads enter the image. If no
- * thread is inside, also removes the per-thread data, so that the image no longer uses the session;
- * threads inside still need this data. */
+/* Shuts the gate (the word that each hook reads first) and clears the guest image's owner, so that
+ * no more threads enter the image. If no thread is inside, also removes the per-thread data, so
+ * that the image no longer uses the session; threads inside still need this data. */
 static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 {
 	if (!a->manifest_at)
@@ -373,7 +373,7 @@ static bool mark_released(const struct attach *a)
 	       !hijack_write(&a->h, a->manifest_at + at, nothing, sizeof nothing);
 }
 
-/* Borrows one of the stopped threads; if none is stopped, stops one. */
+/* Borrows one of the stopped threads for system calls; if none is stopped, stops one. */
 static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_call *call)
 {
 	struct ms_err why = {0};

@@ -36,8 +36,9 @@
 #define FORK_NS UINT64_C(500000000) /* maximum wait for a fork while threads are stopped */
 #define OTHERS_US 10000             /* time in which each processor enters the kernel */
 #define FORKERS_MAX 4096u
-#define FORKED_NS UINT64_C(60000000000) /* maximum wait for forks that get no processor */
-#define FORK_RUN_NS 20000000u           /* processor time that no fork exceeds */
+/* maximum wait for forking threads that get no processor time */
+#define FORKED_NS UINT64_C(60000000000)
+#define FORK_RUN_NS 20000000u /* processor time that no fork exceeds */
 
 static bool fits(const struct mg_hook *h)
 {

@@ -134,7 +134,8 @@ static void consider(struct search *s, const char *name, const Elf64_Sym *y)
 	unsigned score = ends_as(name, "malloc") ? BY_NAME : 0;
 	for (unsigned i = 0; i < s->callee_count; i++)
 		if (s->callees[i] == y->st_value)
-			return; /* malloc calls it, so it is a part of malloc */
+			return; /* malloc calls this function, which is therefore a part of
+				   malloc */
 	score += shares(s, y, &calls) ? BY_CALLS : 0;
 	if (calls || score <= s->score || is_wrapper(s, y))
 		return;

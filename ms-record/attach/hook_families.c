@@ -37,7 +37,8 @@ struct family {
 	char prefix[PREFIX_MOST];
 	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* indexed like hook_prefixed_names; NULL = not
 						       defined */
-	bool exported;                              /* other modules may call its malloc, too */
+	bool exported;                              /* other modules may call the family's malloc,
+						       too */
 };
 
 struct families {
@@ -252,9 +253,10 @@ struct where {
 	const struct hook_symbols *file;
 	const struct attach_module *module; /* NULL = not mapped: the file is only tested for
 					       families */
-	bool runtime;                       /* a C or C++ runtime: its prefixed families are parts
-					       of its malloc */
-	bool before; /* its functions take precedence over those of the preloaded library */
+	bool runtime;                       /* a C or C++ runtime, whose prefixed functions are
+					       parts of its malloc */
+	bool before; /* the module's functions take precedence over those of the preloaded
+			library */
 };
 
 /* Tells whether a family is an allocator of its own, not merely another name for a recorded one.

@@ -34,7 +34,8 @@ struct known {
 
 struct hook_late {
 	MS_ARRAY(struct known) known; /* file mappings that were searched already */
-	bool placed[MG_HOOKS_MAX];    /* indexed by --hook option: its function was hooked */
+	bool placed[MG_HOOKS_MAX];    /* indexed by --hook option: the option's function was
+					 hooked */
 	struct attach *attach;        /* attachment of the process; NULL = guest preloaded */
 };
 

@@ -253,8 +253,8 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 			 .hooks = hooks,
 			 .placed = placed,
 			 .err = err};
-	bool needed = s->hooks_wanted != HOOKS_LATER; /* with only HOOKS_LATER, nothing may need a
-							 hook now */
+	bool needed = s->hooks_wanted != HOOKS_LATER; /* if HOOKS_LATER is the only reason, perhaps
+							 nothing needs a hook now */
 	if (!receive(fd)) {
 		if (needed)
 			ms_err_set(err,

@@ -12,8 +12,11 @@
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
 #define SETTLED_NS UINT64_C(1000000)
-#define RESTARTED (UINT64_C(1) << 20) /* in stamps; the TSCs of processors differ far less */
-#define MEASURED_NS UINT64_C(400000)  /* duration of the measurement; each end is exact to 20 ns */
+/* Least difference, in stamps, by which a TSC must have gone back to count as restarted. The TSCs of
+ * processors differ far less. */
+#define RESTARTED (UINT64_C(1) << 20)
+/* duration of the measurement; each end is exact to 20 ns, so the result to 1 in 10,000 */
+#define MEASURED_NS UINT64_C(400000)
 
 uint64_t clock_mono(void)
 {

@@ -51,7 +51,8 @@ uint64_t clock_mono(void);
 /* Starts a clock whose time 0 is now. `sequence` is the shared counter; NULL = use the TSC. */
 void clock_start(struct clock *c, const uint64_t *sequence);
 struct mg_session;
-/* Prepares for a switch of this session's guest from the TSC to counted stamps. */
+/* Prepares for a switch of this session's guest from the TSC to counted stamps (from the shared
+ * counter). */
 void clock_watch(struct clock *c, const struct mg_session *m);
 /* Starts a clock whose time 0 is the stamp `stamp` of clock `from`, which uses the TSC. Copies the
  * later pairs of `from`. */

@@ -24,7 +24,7 @@ struct stats {
 	double variance, peak_variance;
 };
 
-/* Holds the guest's report on the whole image. */
+/* Holds the guest's report on a whole program image (a process between two execs). */
 struct guest_account {
 	char allocator[128], disabled[96]; /* disabled: why the guest switched itself off */
 	bool own_malloc;                   /* with preloading: the program's own malloc is hooked */

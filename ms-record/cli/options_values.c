@@ -107,7 +107,8 @@ int options_leak_align(const struct ms_cli_arg *arg, struct ms_err *err)
 
 int options_leak_mask(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	/* bits that an address can have: users often pass the bits to keep, not those to clear */
+	/* Refuses a mask with any of these bits, which differ between addresses: users often pass the
+	 * bits to keep instead of those to clear. */
 	const uint64_t address = (UINT64_C(1) << 47) - (1 << 16);
 	const char *s = arg->text;
 	uint64_t *mask = arg->to;

@@ -20,7 +20,8 @@
 #include "ms-record/heap/sampled.h"
 
 #define LOST_NAMED 3u
-#define THEN_NS UINT64_C(10000000) /* maximum distance of an RSS sample shown as the peak's */
+/* maximum time from the heap's peak to an RSS sample that is shown as the RSS at the peak */
+#define THEN_NS UINT64_C(10000000)
 
 /* Format a value as text; the text lives until the end of the block around the call. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
@@ -28,7 +29,8 @@
 #define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 
-/* Returns the last image of the command's process, or the first image of an attached process. */
+/* Returns the last program image (process between two execs) of the command's process, or the first
+ * image of an attached process. */
 static const struct image *main_image(const struct control *c)
 {
 	const struct image *last = NULL;

@@ -20,8 +20,8 @@
 struct attach_modules {
 	uint64_t inode[MODULES_MOST]; /* inode of each entry's file */
 	bool seen[MODULES_MOST];      /* the current update found the module mapped */
-	bool begun, opened;           /* begun: updated before; opened: update even if nothing seems
-					 changed */
+	bool begun, opened;           /* begun: the table was updated before; opened: update the
+					 table even if nothing seems changed */
 	uint32_t wanted;              /* value of modules_wanted at the last update */
 };
 

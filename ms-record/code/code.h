@@ -31,8 +31,9 @@ struct process;
 struct module {
 	uint64_t start, end, bias;
 	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
-	uint32_t epoch_loaded, epoch_closed; /* epochs at loading and at closing; epoch_closed
-						UINT32_MAX = still open */
+	uint32_t epoch_loaded, epoch_closed; /* epochs (numbers of the module list's state) at
+						loading and at closing; epoch_closed UINT32_MAX =
+						still open */
 	uint32_t kind;                       /* module kind as in the trace (MS_MODULE_KIND) */
 	bool guest;
 	struct held_file *file; /* NULL = the file is not known */
@@ -75,8 +76,8 @@ struct modules {
 	const struct process *process;
 	const struct clock *clock;
 	struct mg_session *mem;    /* header shared with the guest */
-	struct mg_session *image;  /* header of the image from which the session was forked, or
-				      `mem` */
+	struct mg_session *image;  /* shared header of the program image (process between two execs)
+				      from which the session was forked, or `mem` */
 	struct mg_module *table;   /* the guest's table of modules */
 	uint32_t table_max;        /* capacity of `table` */
 	struct frame_lists *lists; /* function tables of modules that have no unwind tables */

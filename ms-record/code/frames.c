@@ -20,9 +20,9 @@
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/descriptor.h"
 
-#define GUESS_MOST (UINT64_C(64) << 20) /* largest segment that is searched */
-#define GUESS_WORK (1u << 24)           /* most entries examined while guessing */
-#define GUESS_LEAST 4u                  /* minimum number of functions for a guess to be accepted */
+#define GUESS_MOST (UINT64_C(64) << 20) /* largest segment searched for unwind entries */
+#define GUESS_WORK (1u << 24)           /* most unwind entries examined in a search */
+#define GUESS_LEAST 4u                  /* fewest functions for a find to count as .eh_frame */
 #define ENTRIES_MOST (1u << 22)
 
 enum { PE_OMIT = 0xff, PE_PCREL = 0x10 };

@@ -394,7 +394,8 @@ int modules_update(struct modules *all)
 	for (; all->seen < n; all->seen++)
 		add_entry(all, all->seen);
 	if (some)
-		note_closed(all); /* new entries may be closed already, in the same epoch */
+		note_closed(all); /* the modules of new entries may be closed already, in the same
+				     epoch */
 	answer(all, asked);
 	return 0;
 }

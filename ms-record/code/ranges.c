@@ -15,7 +15,9 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 
-#define REST 20u /* length of the pause, as a multiple of the time that the read took */
+/* Sets the pause after a read of maps, as a multiple of the time that the read took: reading
+ * takes at most a 20th of the time. */
+#define REST 20u
 #define AHEAD_NS UINT64_C(50000000)
 #define ASKED_MOST 64u /* maximum searches; a starting VM has not chosen its range yet */
 

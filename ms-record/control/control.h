@@ -65,7 +65,8 @@ struct control {
 	struct scanner *scanner;
 	struct tell tell;
 	struct run run;
-	struct output *first; /* output for the launched image, until its handshake */
+	struct output *first; /* output for the command's first program image (process between two
+				 execs), until its handshake */
 	struct session *sessions;
 	char socket_name[48];
 	int listener, signals, child; /* descriptors */
@@ -77,7 +78,7 @@ struct control {
 	/* processes that outlive the command, and are no longer recorded */
 	struct session_pids left;
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
-	unsigned still;       /* number of /proc samples since the last change */
+	unsigned still;       /* number of consecutive /proc samples without a change */
 	const char *stop_why; /* name of the option or event that stopped the recording */
 	bool symbols_done, symbols_late;
 	bool attached; /* -p: launch.pid is not our child */
@@ -101,7 +102,7 @@ struct control {
 };
 
 /* Creates the socket and the signal descriptor, opens the trace, starts the threads and the
- * command. 0, or -1 with `err` set and c->launch.status as the exit status. */
+ * command. Returns 0, or -1 with `err` set and the exit status in c->launch.status. */
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err);
 /* Records until the command (with --wait=all its children too) has ended and every trace is
  * closed. */
@@ -111,7 +112,7 @@ void control_end(struct control *c, struct session *s, int how, int status);
 /* Stops the recording of all images; the command keeps running. `why` is shown at the end. */
 void control_stop(struct control *c, const char *why);
 /* Makes signals readable from c->signals and handshakes from c->listener. Forks the child, which
- * waits before it executes the command found by launch_find. 0, or -1 with `err` set. */
+ * waits before it executes the command found by launch_find. Returns 0, or -1 with `err` set. */
 int control_fork(struct control *c, struct ms_err *err);
 /* Handles pending signals. */
 void control_read_signals(struct control *c);

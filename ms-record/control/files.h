@@ -25,7 +25,7 @@ struct files_options {
 };
 
 struct files {
-	char *path; /* path of the launched image's trace; "fd:N" for a descriptor */
+	char *path; /* path of the launched program's trace; "fd:N" for a descriptor */
 	/* The following members are only for a regular file. */
 	struct ms_dest dest; /* FILE's name after following symbolic links */
 	dev_t dev;           /* device and inode of the trace */
@@ -48,8 +48,8 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 void files_begin(struct files *f);
 /* Removes the file if nothing was recorded, and renames old files back. */
 void files_discard(struct files *f);
-/* Returns the output of a trace in FILE.d for image `seq`; the file is created with its first
- * block. NULL with `err` set. */
+/* Returns the output of a trace in FILE.d for the program image (process between two execs) with
+ * number `seq`; the file is created with its first block. NULL with `err` set. */
 struct output *files_open_further(struct files *f, const struct files_options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err);
 /* Removes the file of a trace that is not kept, if it was created. */

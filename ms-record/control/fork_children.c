@@ -65,8 +65,8 @@ static enum found try_pid(struct session *s, uint32_t pid)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	s->process.signature =
-		process_signature(proc); /* read before has_memory: if our memory is mapped now, the
-					    process has not called exec since */
+		process_signature(proc); /* the signature is read before has_memory: if has_memory
+					    finds our memory mapped, no exec came in between */
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
@@ -170,8 +170,8 @@ static void begin(struct control *c, struct session *s)
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;
 	}
-	/* Does not sample the process here, because many children end before the next tick, which
-	 * samples all. */
+	/* Takes no sample of the process here: the next tick samples all processes, and many
+	 * children end before that. */
 	if (r != FOUND)
 		s->process.signature = r == FOUND_NOT ? 0 : process_signature(s->process.folder);
 	/* Added to the list before the draining thread gets the session, because the process may

@@ -123,9 +123,9 @@ static struct session *begin(struct control *c, const struct arrival *a, struct 
 	return s;
 }
 
-/* Returns the number + 1 of the image that forked or executed process `pid` (0 = unknown). If this
- * is a forked child that only calls exec, and is not kept, returns the number + 1 of its parent
- * instead. */
+/* Returns the number + 1 of the program image that forked or executed process `pid` (0 = unknown).
+ * If that image is a forked child that only calls exec, and is not kept, returns the number + 1 of
+ * its parent instead. */
 static uint32_t parent_image(struct control *c, pid_t pid, const struct session *old)
 {
 	const struct session *p = old ? old : handshake_running_session(c, parent_of(pid));
@@ -196,8 +196,8 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 		return;
 	handshake_look(c, pid, &a);
 	snprintf(a.exe, sizeof a.exe, "%s", realpath(path, whole) ? whole : h->exe);
-	bool becomes = h->exec == MG_EXEC_SELF; /* if the caller starts another process, that one's
-						   pid is not known yet */
+	bool becomes = h->exec == MG_EXEC_SELF; /* if the caller starts another process, the pid of
+						   the new process is not known yet */
 	bool stopped = c->stopped || c->over || !c->files.folder;
 	pid_t maker = way == LAUNCH_INJECT && !stopped ? maker_of(pid, h) : 0;
 	if (becomes && a.old)

@@ -38,12 +38,12 @@ struct arrival {
 	pid_t pid;
 	char exe[PROCESS_EXE];
 	char *name;          /* name for messages and reports; malloc'ed */
-	struct session *old; /* session of its previous image; NULL = none */
+	struct session *old; /* session of the process's previous program image; NULL = none */
 	uint32_t parent;     /* parent image, as in struct session */
 	bool further;        /* the trace goes to FILE.d, not FILE */
 	bool wanted;
-	bool recordable; /* the image is wanted, recording has not stopped, and a trace can be
-			    made */
+	bool recordable; /* the new program image is wanted, recording has not stopped, and a trace
+			    can be made */
 	bool let_go;     /* stop tracing the process once it is recorded */
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);

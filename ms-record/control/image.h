@@ -13,7 +13,8 @@
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session.h"
 
-/* Describes an image that has ended, or one that was not recorded at all. */
+/* Describes a program image (a process between two execs) that has ended, or that was not recorded
+ * at all. */
 struct image {
 	char *name, *exe; /* name for reports; path of the executable */
 	char *file;       /* path of the image's trace; NULL = not recorded, so that members after

@@ -16,9 +16,9 @@ struct ms_err;
 struct output;
 struct session;
 
-/* Begins the next image of the run with session `s`, which has its output already: writes its first
- * records, takes its first sample, and adds it to the control thread's sessions. `parent`: number
- * of the parent image + 1, 0 = none. */
+/* Begins to record the next program image (process between two execs) of the run with session `s`,
+ * which has its output already: writes the image's first records, takes its first sample, and adds
+ * it to the control thread's sessions. `parent`: number of the parent image + 1, 0 = none. */
 void begin_image(struct control *c, struct session *s, uint32_t parent);
 /* Passes a session to the draining thread and the scanner. The process records already, or is about
  * to. */

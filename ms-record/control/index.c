@@ -51,7 +51,8 @@ static void put_trace(FILE *f, const struct image *m)
 		fputc('-', f);
 		return;
 	}
-	fputs(m->number ? "" : "../", f); /* the first trace is next to the folder */
+	fputs(m->number ? "" : "../", f); /* the first trace is next to FILE.d, all others are
+					     inside */
 	put_name(f, basename(m->file));
 }
 

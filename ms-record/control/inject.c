@@ -47,7 +47,9 @@
 #include "ms-record/session/session.h"
 
 #define SIGNALS_NS UINT64_C(50000000) /* interval of checks for signals */
-#define BELOW_MOST 64u                /* limit, as each has a thread and a guard */
+/* Limits the number of programs traced for injection at once: each needs a thread and a guard
+ * process. */
+#define BELOW_MOST 64u
 
 /* Describes a program that a recorded process is about to exec. From the exec on, a separate thread
  * traces it and its children, as it traces the command if the guest is injected into it. */
@@ -74,9 +76,10 @@ struct inject {
 	MS_ARRAY(struct attach *) all;       /* control thread's list of attachments */
 	pthread_mutex_t asking;              /* held by the thread that asks for the baton or holds
 						it */
-	MS_ARRAY(struct below *) below;      /* control thread's list of programs */
-	struct below watched;                /* the command, if traced although a library is
-						preloaded (--leak-check=yes) */
+	/* control thread's list of programs that recorded processes execute */
+	MS_ARRAY(struct below *) below;
+	struct below watched; /* the command, if traced although a library is preloaded
+				 (--leak-check=yes) */
 };
 
 /* Closes the attachment that process `pid` had before its exec, and attachments to ended
@@ -321,9 +324,9 @@ static struct inject *make(struct control *c)
 
 /* ---- programs that others run ---------------------------------------------------------------- */
 
-/* Tells whether the program may stay traced. If our process is unprivileged, no: a traced setuid
- * program would not get its privileges. Nor may a program that calls ptrace: if traced, it could
- * not trace its children. */
+/* Tells whether the program may stay traced while it is recorded. Returns true only if our process
+ * is privileged (otherwise a traced setuid program would not get its privileges) and the program
+ * does not call ptrace (a traced program could not trace its own children). */
 static bool may_stay(const char *exe)
 {
 	struct hook_symbols y;
@@ -359,7 +362,8 @@ static void leave(struct below *b, struct arrival *a)
 }
 
 /* Injects the guest into a program that is stopped at its beginning, and records the program. If
- * `why` is set, it could not be stopped there, and is listed as not recorded. */
+ * `why` is set, the program could not be stopped at its beginning, and is listed as not
+ * recorded. */
 static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *at,
 		      struct ms_err *why)
 {
@@ -371,7 +375,7 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 	a.let_go = !stays;
 	if (a.wanted && (!a.recordable || why->text[0] || !put_further(c, &a, at, why))) {
 		int proc = process_folder(pid);
-		if (hijack_over(proc)) /* its end explains any other error */
+		if (hijack_over(proc)) /* if the process has ended, this explains any other error */
 			snprintf(why->text, sizeof why->text, "it ended while it was starting");
 		descriptor_close(proc);
 		handshake_missed(c, &a, attach_reason(why->text));

@@ -108,8 +108,8 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->end.images_kept = c->kept;
 	s->end.images_trivial = c->trivial;
 	s->end.images_missed = c->missed;
-	/* No list if we are the first process of a container: when we end, the kernel kills all
-	 * others. */
+	/* Makes no list if we are the first process of a container: when we end, the kernel kills
+	 * all others. */
 	s->end.left =
 		c->closing && s->process.pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
@@ -281,8 +281,8 @@ static void watch_hidden(struct session *s)
 	free(name);
 }
 
-/* Ends the session of a process that called exec, if the new program makes no handshake in time: it
- * cannot be recorded, or is excluded. Detects the exec in the last sample. */
+/* Ends the session of a process that called exec, as its last /proc sample shows, if the new
+ * program makes no handshake in time: the program cannot be recorded, or is excluded. */
 static void watch_exec(struct control *c, struct session *s)
 {
 	uint64_t now = s->process.signature_seen;

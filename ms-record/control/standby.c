@@ -35,7 +35,8 @@
 
 #define LINGER_NS UINT64_C(2000000000)
 
-/* Describes a program image on standby. */
+/* Describes a program image (process between two execs) on standby, that is, with a loaded guest
+ * but not recorded. */
 struct standby_image {
 	struct standby_image *next;
 	struct session *session;

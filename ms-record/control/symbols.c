@@ -182,9 +182,9 @@ static int by_size(const void *a, const void *b)
 	return MS_ORDER((*y)->bytes, (*x)->bytes);
 }
 
-/* Returns the number of traces, from index `i`, for the next child. It gets its share of half of
- * the remaining bytes, so that batches become smaller and all children end at about the same
- * time. */
+/* Returns the number of traces, from index `i`, for the next child. The child gets its share of
+ * half of the remaining bytes, so that batches become smaller and all children end at about the
+ * same time. */
 static size_t batch(const struct jobs *j, size_t i)
 {
 	uint64_t left = 0, mine = 0;

@@ -125,7 +125,7 @@ static void receive_requests(struct tell *t)
 		else if (e[i].data.fd != t->event)
 			take_request(t, e[i].data.fd);
 		else if (read(t->event, &count, sizeof count) < 0)
-			continue; /* the count was read by an earlier call */
+			continue; /* an earlier call already read the count */
 	}
 }
 

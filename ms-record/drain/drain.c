@@ -92,8 +92,8 @@ static void merge_to(struct session *s, uint64_t limit)
 	s->merged_to = limit;
 }
 
-/* Switches to counted stamps if the TSC has restarted at 0, as after a suspend: new TSC stamps
- * would be earlier than the old ones until the TSC reaches its former value. */
+/* Switches to stamps counted in shared memory if the TSC has restarted at 0, as after a suspend:
+ * new TSC stamps would be earlier than the old ones until the TSC reaches its former value. */
 static void look_at_clock(struct session *s)
 {
 	uint64_t last = clock_restarted(&s->clock);
