@@ -153,8 +153,8 @@ static void round_rest(struct session *s)
 	}
 }
 
-/* Leaves the pool, and frees the session's slot if it has one. Data that children of this process
- * inherit is kept. */
+/* Leaves the pool (shared memory of a program image and its forked children), and frees the
+ * session's slot in the pool, if it has one. Data that children of this process inherit is kept. */
 static void leave_pool(struct session *s)
 {
 	int how = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE);
@@ -168,7 +168,8 @@ static void leave_pool(struct session *s)
 		pool_release_image(s->pool, gone);
 }
 
-/* Finishes the session of an ended image. Its rings hold everything that the image has written. */
+/* Finishes the session of an ended program image (process between two execs). Its rings hold
+ * everything that the image has written. */
 static void conclude(struct session *s)
 {
 	uint64_t limit = 0, ahead = merge_lookahead(s);
@@ -303,7 +304,8 @@ static long longest(const struct drain *d)
 	for (size_t i = 0; i < d->sessions.n; i++) {
 		const struct session *s = d->sessions.v[i];
 		if (session_seccomp(s))
-			return IDLE_NS;                      /* its threads cannot wake us */
+			return IDLE_NS;                      /* the process's threads cannot wake
+								us */
 		bool waits = s->open.left || s->open.events; /* a batch must be written after
 								BATCH_NS */
 		if (!s->clock.tsc || !s->settled || (waits && !s->opt->sample_bytes))
@@ -395,8 +397,8 @@ static void adopt(struct drain *d)
 	drain_requests_take(d);
 }
 
-/* Creates the session of a forked child that has taken a slot of the pool. The control thread then
- * finds the child's process. */
+/* Creates the session of a forked child that has taken a slot (memory for one child) of the pool.
+ * The control thread then finds the child's process. */
 static void add_child(void *arg, struct pool *p, uint32_t slot)
 {
 	struct drain *d = arg;
@@ -427,7 +429,7 @@ static uint64_t round_all(struct drain *d)
 		struct session *s = d->sessions.v[i];
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
 		if (!s->settled && !forks_settle(s)) {
-			i++; /* its parent's session must be settled first */
+			i++; /* the session of the process's parent must be settled first */
 		} else if (over && scan_over(s)) {
 			i++; /* the scan's results belong in the trace */
 		} else if (over) {

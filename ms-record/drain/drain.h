@@ -50,8 +50,8 @@ struct drain {
 int drain_start(struct drain *d, struct writer *writer, int event);
 /* Passes a session to the thread, which drains it from then on. */
 void drain_add(struct drain *d, struct session *s);
-/* Returns the session of a newly forked child, or NULL. The caller finds its process and then
- * passes the session to drain_add. */
+/* Returns the session of a newly forked child, or NULL. The caller finds the child's process and
+ * then passes the session to drain_add. */
 struct session *drain_next_child(struct drain *d);
 /* Tells whether a pool has slots for forked children: the pool whose memory has this inode, or
  * any pool if `inode` is 0. */

@@ -12,7 +12,7 @@
 struct drained {
 	uint64_t listed[MG_RINGS_MOST / 64]; /* bit set of the rings listed in s->rings.taken */
 	size_t return_next; /* index in rings.taken of the next ring to check for an ended thread */
-	uint64_t return_ns; /* earliest time of the next such check */
+	uint64_t return_ns; /* earliest time, in ns, of the next check for ended threads */
 	uint64_t buffer_mine; /* this session's part of *s->buffer_used, in bytes */
 	uint64_t moved;       /* number of times that an item was moved because another had an
 				 earlier stamp */

@@ -140,8 +140,8 @@ static void add_all_left(const struct session *s, struct ms_record_writer *w)
 		add_left(s->process.pid, w);
 }
 
-/* Returns the end time, in ns since the start. If the process called exec, the image ends when the
- * next image begins, not later, when ms-record notices the exec. */
+/* Returns the end time, in ns since the start. If the process called exec, the program image ends
+ * when the next image begins, not later, when ms-record notices the exec. */
 static uint64_t end_of(const struct session *s)
 {
 	uint64_t now = session_now(s), start = s->clock.start_mono;

@@ -144,7 +144,7 @@ uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut)
 	uint32_t depth = s->opt->depth, root = depth / 2;
 	if (n > depth)
 		s->stats.stacks_cut++;
-	for (size_t i = n; i-- > 0;) { /* outermost first: it is the last of `frames` */
+	for (size_t i = n; i-- > 0;) { /* begins with the outermost frame, the last of `frames` */
 		size_t out = n - 1 - i;
 		if (n > depth && out == root)
 			node = parse_stack_marker(s, node, MS_FRAME_CUT);

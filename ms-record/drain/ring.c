@@ -20,7 +20,8 @@
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
 
-/* While sampling, laps smaller than this (bytes) are enlarged early. */
+/* While sampling, a lap (pass of the thread through the ring's window) shorter than this number of
+ * bytes is lengthened early. */
 #define SAMPLED_LEAST (256u << 10)
 #define FREE_AHEAD 24u
 /* Rings kept free in an attached process, whose threads cannot wait for a ring. */
@@ -33,14 +34,15 @@
 #define LOOKS_SHARE 8u                 /* pause after ring_return, in multiples of its run time */
 #define PENDING_NS UINT64_C(500000000) /* longest delay by a pending stamp (layout.h, R5) */
 #define PENDING_LOOK_NS UINT64_C(50000000)
-/* Limit of parsed events that wait because a slow thread has a pending stamp. If it is exceeded,
- * rings are left unread and fill up. */
+/* Limit of parsed events that wait because a slow thread has a pending stamp; 6 Mi items take 240
+ * MiB. If it is exceeded, rings are left unread and fill up. */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
-#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* lower limit if the thread waits for a processor */
+/* Limit of parsed events, in place of BACKLOG_MAX, if the slow thread waits for a processor. */
+#define BACKLOG_MUCH (BACKLOG_MAX / 8)
 /* Maximum items parsed ahead from a ring while another ring is read in parts. */
 #define AHEAD_MOST 32768u
 #define QUIET_NS UINT64_C(5000000)
-#define ITEMS_KEPT ((size_t)1 << 14) /* items of memory kept per ring, 800 KB */
+#define ITEMS_KEPT ((size_t)1 << 14) /* items of memory kept per ring, 640 KiB */
 
 void ring_free(struct reader *r)
 {
@@ -65,9 +67,10 @@ static uint64_t window_at(const struct session *s, uint32_t ring)
 	       ring * window_bytes(s, ring);
 }
 
-/* Returns the size in bytes of the first lap of a ring of an attached process, which drops events
- * that do not fit. Existing threads get some 45 % of the process's share of --buffer; the rest lets
- * later threads have large rings, and full rings grow (raise_size). */
+/* Returns the size in bytes of the first lap (pass of the thread through the ring's window) in a
+ * ring of an attached process, which drops events that do not fit. Existing threads get some 45 %
+ * of the process's share of --buffer; the rest lets later threads have large rings, and full rings
+ * grow (raise_size). */
 static uint64_t attached_lap(const struct session *s, uint32_t ring)
 {
 	uint32_t n = s->opt->sharers;
@@ -451,8 +454,9 @@ bool ring_wanted(struct session *s)
 	for (size_t i = 0; i < s->rings.taken.n; i++) {
 		const struct reader *r = s->rings.taken.v[i];
 		uint64_t unread = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail;
-		/* A waiting thread may have filled a lap of an earlier, smaller size, so less than
-		 * half of the current size. */
+		/* Reads a ring if at least half of the bytes that its thread may now use are
+		 * unread, or if its thread waits: the thread may have filled the ring when it was
+		 * allowed fewer bytes, less than half of the present number. */
 		if (!(s->drained->left && r->later) &&
 		    (unread >= r->allowed / 2 ||
 		     (unread && __atomic_load_n(&r->ring->waiting, __ATOMIC_RELAXED))))
@@ -475,7 +479,8 @@ void ring_shrink(struct reader *r)
 
 /* ---- taken back ---- */
 
-/* Frees the memory beyond the ring's first lap, and returns it to the budget. */
+/* Frees the ring's memory beyond the size of its first lap, and returns that memory to the
+ * budget. */
 static void shrink(struct session *s, const struct reader *r, uint32_t i)
 {
 	uint32_t first = first_lap(s, i);

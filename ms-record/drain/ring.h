@@ -29,7 +29,8 @@ bool ring_wanted(struct session *s);
 /* Halves the memory for items if a burst has left most of it unused. */
 void ring_shrink(struct reader *r);
 void ring_free(struct reader *r);
-/* Adopts the first `n` rings of a slot, which were prepared before the session existed. */
+/* Adopts the first `n` rings of a pool slot (a forked child's part of the shared memory). They were
+ * prepared before the session existed. */
 void ring_adopt(struct session *s, uint32_t n);
 /* Adopts and empties the rings left by the previous recording of a standby process. `proc`: the
  * process is known, so rings of ended threads can be found and freed. Call it before the session is

@@ -54,7 +54,8 @@ uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame)
 	uint32_t flags = MG_F_STACK | MG_F_COPIED;
 	struct mg_range own;
 	bool known = mg_own_stack(start, &own);
-	uint64_t end = known ? own.end : ((caller - 8) | 4095) + 1; /* else to the end of the page
+	uint64_t end = known ? own.end : ((caller - 8) | 4095) + 1; /* if the stack's bounds are not
+								       known, to the end of the page
 								       (S3 in stack.c) */
 	if (!known)
 		flags |= MG_F_CUT_COPY;

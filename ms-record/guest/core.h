@@ -54,8 +54,8 @@ struct mg_step {
  * three. */
 struct mg_writer {
 	uint64_t busy; /* frame address of the hook that uses this writer now, 0 = none */
-	/* epoch that this writer knows; if it is not the session's, the next hook calls
-	 * mg_enter_slow */
+	/* epoch (state of the module list) that this writer knows; if it is not the session's, the
+	 * next hook calls mg_enter_slow */
 	uint32_t epoch_seen;
 	/* number of frames of the previous stack, which is stored outermost first: see unwind.c */
 	uint32_t frames;
@@ -96,8 +96,8 @@ struct mg_writer {
 	 * writer belongs to the parent process */
 	uint32_t generation;
 	uint64_t tail;
-	uint64_t lap, lap_before; /* values of head at which the current lap and the previous lap
-				     began */
+	uint64_t lap, lap_before; /* values of head at which the current lap (pass through the
+				     window) and the previous lap began */
 	uint64_t size;
 	uint64_t wrap_head, wrap_lap; /* values of head and lap before the wrap in progress */
 	bool wrapping;
@@ -149,8 +149,9 @@ bool mg_deepen(struct mg_writer *t);
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* Lists how much the hooks record. The gate is in a page that the kernel clears in a forked child
- * (MADV_WIPEONFORK), so a child starts with MG_GATE_SHUT. */
+/* Lists the states of the gate, the word that each hook reads first: how much the hooks record. The
+ * gate is in a page that the kernel clears in a forked child (MADV_WIPEONFORK), so a child starts
+ * with MG_GATE_SHUT. */
 enum mg_gate_state {
 	MG_GATE_SHUT = 0,
 	MG_GATE_ALL = 1,      /* every event is recorded */
@@ -218,7 +219,8 @@ struct mg_core {
 	uint64_t (*usable)(const void *block);
 	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
 	bool mapping; /* --mmap is set, for this process and forked children */
-	/* session of the image; a forked child has another session */
+	/* session of the program image (process between two execs); a forked child has another
+	 * session */
 	struct mg_session *head;
 	struct mg_fork_slot *slots; /* array of slot_count slots: see fork.c */
 	uint32_t slot_count;
@@ -410,7 +412,7 @@ MG_INLINE uint64_t mg_window_bytes(const struct mg_ring *r)
 	return (uint64_t)(r - mg.rings) < s->wide_count ? s->wide_bytes : s->window_bytes;
 }
 
-/* Returns the size in bytes of a lap if it begins now. */
+/* Returns the size in bytes of a lap (pass through the ring's window) that begins now. */
 MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
 {
 	uint64_t allowed = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
@@ -424,7 +426,7 @@ MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
  * wait. */
 uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words);
 void mg_lost(struct mg_writer *t, uint64_t stamp);
-/* Counts a wait. */
+/* Counts a wait for ms-record, which took `ticks` ticks. */
 void mg_waited(struct mg_writer *t, uint64_t ticks);
 /* Wakes ms-record if it sleeps. */
 void mg_wake_recorder(void);

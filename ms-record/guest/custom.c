@@ -170,7 +170,7 @@ static bool passes(const uint64_t *frame, const struct mg_hook *h)
 	enum family f = family_of(h);
 	if (c->what == MG_CUSTOM_FREE && frame[1] - h->inner_low < h->inner_high - h->inner_low &&
 	    mg_is_call_of(frame[1], h->entry))
-		return true; /* called by the allocator itself, for its caches */
+		return true; /* the allocator itself returns the block to its caches */
 	return f == WRAPS || (f == UNDECIDED && c->what != MG_CUSTOM_ALLOC &&
 			      (c->what != MG_CUSTOM_REALLOC || argument(frame, c->block)));
 }

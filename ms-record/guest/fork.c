@@ -43,7 +43,8 @@ static void cut_off(struct mg_writer *t)
 	for (; t && t->ring != &mg.void_ring; t = t->nested) {
 		uint64_t bytes = mg_window_bytes(t->ring);
 		t->ring = &mg.void_ring;
-		/* The interrupted hook may still write to the address of its record. */
+		/* The interrupted hook may still write to the address of its record, so private
+		 * memory replaces the window there. */
 		if (t->busy && !mg_filtered())
 			mg_syscall(SYS_mmap, (uint64_t)t->window, bytes, PROT_READ | PROT_WRITE,
 				   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -122,10 +123,11 @@ static uint32_t own_tid(void)
 	return real;
 }
 
-/* Returns the process's pid, which equals the tid of the thread that forked; *forked: that is
- * this thread. If getpid may not be called, returns this thread's tid, from which ms-record
- * finds the process, and *forked tells whether the thread has a writer. In an attached process,
- * this may be the writer of an ended thread whose control block is reused. */
+/* Returns the process's pid, which equals the tid of the thread that forked. *forked tells whether
+ * this thread is the one that forked. If getpid may not be called, returns this thread's tid
+ * instead, from which ms-record finds the process, and *forked tells whether the thread has a
+ * writer. In an attached process, that may be the writer of an ended thread whose control block is
+ * reused. */
 static uint32_t own_pid(bool *forked)
 {
 	uint32_t tid = own_tid();
@@ -141,7 +143,8 @@ static uint32_t own_pid(bool *forked)
 static void begin_generation(uint32_t rings, bool forked)
 {
 	uint32_t used = mg.writers_used, base = 0;
-	if (!forked) { /* another thread may have forked, and may still use its writer */
+	if (!forked) { /* this thread did not fork: the thread that did may still use its writer, so
+			  no inherited writer is reused */
 		base = used;
 		for (uint32_t i = 0; i < used; i++) {
 			struct mg_writer *t = mg_grown(mg.writers, i, mg.writer_bytes);

@@ -216,7 +216,7 @@ struct mg_session {
 	uint64_t modules_offset;
 	uint64_t rings_offset;
 	uint64_t data_offset;
-	/* bytes between the starts of data windows: largest lap + MG_SLACK, in whole pages */
+	/* bytes from one ring's window to the next: largest lap + MG_SLACK, in whole pages */
 	uint64_t window_bytes;
 	uint32_t module_max; /* entries of mg_module[] */
 	uint32_t ring_max;   /* entries of mg_ring[], at most MG_RINGS_MOST */
@@ -271,12 +271,13 @@ struct mg_session {
 	uint32_t seccomp_seen;
 	/* 1: stamps are from `sequence`, whatever `clock` says; never cleared */
 	uint32_t blind;
-	uint32_t forks; /* forked children that are not recorded */
-	/* guest: number of entries of `own`; more than MG_OWN_MAX = the others were lost */
+	uint32_t forks; /* number of forked children that are not recorded */
+	/* guest: number of entries of `own`; if more than MG_OWN_MAX, further ranges were not
+	 * stored */
 	uint32_t own_count;
 	/* 1: usable sizes were requested, but the allocator does not report them */
 	uint32_t no_usable;
-	uint64_t no_ring_lost; /* events of threads that found no ring */
+	uint64_t no_ring_lost; /* lost events of threads that found no ring */
 	uint64_t passed_early; /* allocations before the guest was ready (no thread
 				  pointer) */
 	uint64_t reentry_lost; /* events lost because a signal handler interrupted a hook */
@@ -320,7 +321,7 @@ struct mg_session {
 	/* main thread's sp at the program's entry, and thread pointer; 0 = unknown */
 	uint64_t main_entry, main_tp;
 	/* Start and end of the guest's private memory ranges, in which nothing belongs to the
-	 * program. Forked children use those of the image's session. */
+	 * program. Forked children use the ranges in the program image's session. */
 	uint64_t own[MG_OWN_MAX][2];
 	uint64_t arenas; /* address of a struct mg_arenas in the guest's memory; 0 = none */
 	uint64_t roots;  /* address of a struct mg_roots in the guest's memory; 0 = none */
@@ -349,9 +350,9 @@ struct mg_session {
 	uint32_t hook_count;                /* ms-record: number of hooks (image's session only) */
 	/* guest: address of an array of MG_HOOKS_MAX hooks; 0 = it could not be mapped */
 	uint64_t hooks;
-	uint64_t enter_custom; /* guest: address of the code that slots jump to */
-	/* address of malloc: the guest stores that of the malloc it calls, then ms-record that
-	 * of the program's own */
+	uint64_t enter_custom; /* guest: address of the code that hook slots jump to */
+	/* address of malloc: first that of the malloc that the guest calls (stored by the guest),
+	 * then that of the program's own malloc (stored by ms-record) */
 	uint64_t malloc_at;
 
 	/* Members for modules opened later: see late.c. late_page and debug_state are used in
@@ -368,18 +369,19 @@ struct mg_session {
 	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
 
 	/* Members for the list of mappings: see struct mg_range. */
-	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = an unlisted address was met */
+	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = a mapping is missing */
 	/* ms-record: incremented when a list is replaced; lowest bit: index of the list in use */
 	uint32_t ranges_round;
 	uint32_t ranges_count[2]; /* number of entries of each list */
 
-	/* Offset of mg_frames[MG_LISTS_MAX], which ms-record fills in. Forked children use those
-	 * of the image's session. */
+	/* Offset of mg_frames[MG_LISTS_MAX], which ms-record fills in. Forked children use the
+	 * lists of the program image's session. */
 	_Alignas(64) uint64_t frames_offset;
 	uint32_t frames_count; /* number of mg_frames[] filled in; release store */
 
 	uint32_t rings_wanted; /* guest: number of threads waiting for a ring */
-	uint32_t rings_futex;  /* ms-record increments it, and wakes, when more rings are ready */
+	uint32_t rings_futex;  /* ms-record increments the word, and wakes waiting threads, when
+				  more rings are ready */
 
 	/* Forked children use the description in the image's session, but count `unread` in
 	 * their own. */
@@ -463,8 +465,8 @@ struct mg_module {
 	/* GNU build-id, as in the module's memory; a longer one counts as none. */
 	uint8_t build_id[MG_BUILD_ID_MOST];
 	uint32_t build_id_bytes; /* 0 = none */
-	/* Attached: ranges of the module that the guest may read: the segment that holds
-	 * .eh_frame_hdr, and a segment of code. */
+	/* In an attached process: ranges of the module that the guest may read: the segment that
+	 * holds .eh_frame_hdr, and a segment of code. */
 	uint64_t low, high, code_low, code_high;
 };
 /* Lists the functions of a module that lacks .eh_frame_hdr, in place of that section. Never
@@ -499,7 +501,7 @@ struct mg_ring {
 	_Alignas(64) uint64_t tail; /* ms-record */
 	/* ms-record increments it and wakes a `waiting` writer when it has moved `tail` */
 	uint32_t tail_futex;
-	uint32_t size_allowed;       /* current lap in bytes, at most window_bytes - MG_SLACK */
+	uint32_t size_allowed;       /* bytes of the current lap, at most window_bytes - MG_SLACK */
 	_Alignas(64) uint32_t state; /* enum mg_ring_state */
 	uint32_t tid;
 	uint32_t waiting;                     /* writer: 1 while it waits for space */
@@ -509,7 +511,7 @@ struct mg_ring {
 	uint64_t verified, mismatched;
 	uint64_t copies; /* stacks sent as copies */
 	uint64_t passed; /* allocations only counted, not recorded (MG_PAUSED, MG_WAITING) */
-	uint32_t wake;   /* writer: number of the recording that the ring's content is of (R8) */
+	uint32_t wake;   /* writer: recording to which the ring's content belongs (R8) */
 	uint32_t reserved[7];
 	uint64_t
 		signal_stack; /* writer: address of the thread's alternate signal stack; 0 = none */
@@ -675,7 +677,7 @@ enum mg_pool_step {
 #define MG_MANIFEST_NAME "mg_manifest" /* the only symbol that the image exports */
 #define MG_IMAGE_NAME "memscope-image" /* name of the memory file that holds the image */
 #define MG_HOOKS_MAX 256u
-#define MG_PLACES 16384u /* maximum number of threads with a place at a time */
+#define MG_PLACES 16384u /* maximum number of threads that have a place (per-thread data) */
 #define MG_PLACE_BYTES 64u
 
 /* Names the kinds of hooked functions. The first are allocator functions, by the form of their
@@ -742,7 +744,7 @@ struct mg_hook {
 /* Describes the page that the kernel zeroes in forked children, so that they record nothing. */
 struct mg_image_gate {
 	uint32_t on;      /* guest: enum mg_gate_state */
-	uint32_t counted; /* 1: not recorded, and there is no session to begin */
+	uint32_t counted; /* 1: the process is not recorded, and there is no session to begin */
 	uint64_t begin;   /* MG_BEGIN: the next event begins the session */
 };
 #define MG_NO_FIELD 1u
@@ -752,14 +754,14 @@ struct mg_manifest {
 	/* Data of the image, fixed when it was built and relocated. */
 	uint64_t magic;
 	uint64_t bytes; /* size of this structure */
-	/* code that slots jump to, for hook kinds that have no member here */
+	/* code that hook slots jump to, for hook kinds that have no member here */
 	uint64_t enter_alloc;
 	uint64_t enter_free;    /* code that slots of MG_HOOK_FREE jump to */
 	uint64_t enter_linker;  /* code that slots of MG_HOOK_LINKER jump to */
 	uint64_t enter_custom;  /* code that slots of MG_HOOK_CUSTOM jump to */
 	uint64_t gate_variable; /* address of the variable that holds the gate's address */
-	/* address of the variable that holds the address of the places; while that is 0, the
-	 * image uses no places */
+	/* address of the variable that holds the address of the places (per-thread data); while
+	 * that is 0, the image uses no places */
 	uint64_t places_variable;
 	/* Data of this process, which never change. */
 	uint64_t gate;

@@ -421,7 +421,8 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 		return;
 	int32_t n = -1;
 	if (good && mg_python_learn(t, p) && take_chains(t, p, &from)) {
-		if (!from.changed) { /* only C frames are new, and they are in the record already */
+		if (!from.changed) { /* no Python frame has changed, and the new C frames are in the
+					record already */
 			s->keep = t->keep + p->n;
 			return;
 		}

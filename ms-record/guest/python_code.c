@@ -33,7 +33,8 @@ static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, s
 		t->bytes = (n < MG_CODE_TEXT_MOST / 4 ? n : MG_CODE_TEXT_MOST / 4) * t->width;
 	}
 	if (t->bytes > MG_CODE_LINES_MOST)
-		t->bytes = 0; /* too long: frames of this code get no line numbers */
+		t->bytes = 0; /* the line table is too long: frames of this code get no line
+				 numbers */
 	return !t->bytes || can_read(p, t->at, t->bytes);
 }
 

@@ -74,7 +74,7 @@ uint64_t mg_rule_derive(uint64_t ip)
 	if (!mg.backend.find_unwind_info(ip & ~MG_EXACT_IP, &info))
 		return mg_rule_outside(ip);
 	uint64_t rule = mg_eh_frame_rule(&info, ip);
-	/* there is a rule, or the address does not follow a call */
+	/* CFI gave a rule, or the address does not follow a call */
 	if (MG_RULE_TYPE(rule) != MG_RULE_NONE || MG_RULE_CFA_OFFSET(rule))
 		return rule;
 	return mg_flow_rule(&info, ip & ~MG_EXACT_IP, ip & MG_EXACT_IP);
@@ -92,10 +92,11 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 		if (old.key == new.key)
 			return true;
 		if (old.key && (uint16_t)((old.key >> 47) - epoch) < LATE)
-			continue; /* the slot holds a rule of this epoch or a later one (T2) */
+			continue; /* the table's slot holds a rule of this epoch or a later one
+				     (T2) */
 		if (!mg_swap_pair(slot, (const uint64_t[2]){old.key, old.rule},
 				  (const uint64_t[2]){new.key, new.rule}))
-			continue; /* another thread took the slot; try the next one */
+			continue; /* another thread took the table's slot; try the next one */
 		return old.key ||
 		       __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) <= (mask + 1) / 8 * 5;
 	}

@@ -88,7 +88,7 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 	uint32_t type = MG_RULE_TYPE(rule);
 	uint64_t bp = w->bp, low = w->v8 == w->sp || type == MG_RULE_FRAMED ? bp : bp - 16;
 	if (type == MG_RULE_COMPLEX || type == MG_RULE_NO_CODE ||
-	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* follows no call */
+	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* the address follows no call */
 	    !is_slot(w, w->sp, low) || !is_slot(w, w->sp, bp + 8) ||
 	    (low != bp && (load(low) != w->sp || load(bp - 8) & ~UINT64_C(126))))
 		return false;
@@ -187,7 +187,7 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	w->ip = load(cfa - 8);
 	w->sp = cfa;
 	if (MG_UNLIKELY(w->ip - 4096 >= (UINT64_C(1) << 47) - 4096)) {
-		if (w->ip) /* 0 marks the outermost frame; no frame follows a walk that ends here */
+		if (w->ip) /* ip 0 marks the outermost frame: the walk is complete */
 			w->flags |= MG_F_TRUNCATED;
 		w->keepable = false;
 		return false;

@@ -73,7 +73,7 @@ static void to_usual(struct mg_writer *t)
 	t->deep = 0;
 	t->rules = (uint64_t *)((uint64_t)t + WRITER_HEADER);
 	uint64_t *index =
-		/* to be cleared: it may refer to more frames than the new capacity */
+		/* cleared, because the index may refer to more frames than the new capacity */
 		t->rules + MG_OWN_RULES;
 	for (uint32_t i = 0; i < MG_INDEX / 4; i++)
 		index[i] = 0;
@@ -262,7 +262,9 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	} else if (tid && events && events % RETRY_EVENTS == 0) {
 		t = claim();
 	}
-	if (!t && !__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)) { /* forked meanwhile */
+	if (!t && !__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)) { /* this process was forked
+									 meanwhile, and its gate is
+									 shut */
 		*self = 0;
 		return NULL;
 	}

@@ -91,7 +91,8 @@ static uint32_t own_tid(void)
 	return *(const volatile uint32_t *)(mg_thread_pointer() + mg_manifest.tid_offset);
 }
 
-/* Prepares the place of an ended thread for a new thread with the same thread pointer. */
+/* Prepares the place (per-thread data) of an ended thread for a new thread with the same thread
+ * pointer. */
 static __attribute__((noinline)) void reset_thread_slot(struct mg_place *p, uint32_t tid)
 {
 	p->self = 0;

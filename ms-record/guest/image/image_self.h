@@ -17,7 +17,8 @@
 struct mg_place {
 	uint64_t tp;            /* 0 = unused */
 	uintptr_t self;         /* the writer: see MG_SELF */
-	const uint64_t *inside; /* frame of the hook whose function is running, NULL = none */
+	const uint64_t *inside; /* frame of the hook whose hooked function is running, NULL =
+				   none */
 	void *held;             /* writer of a realloc in progress */
 	uint64_t before;        /* stamp of the realloc in progress */
 	uint64_t lost;          /* number of lost events at the last check */

@@ -16,8 +16,8 @@
 
 #define SPINS 10000u
 
-/* Lists the spans. ms-record reads it from the process's memory; a forked child has a copy of
- * its own. */
+/* Lists the spans of memory that the allocator mapped for itself. ms-record reads the list from the
+ * process's memory; a forked child has a copy of its own. */
 static struct mg_arenas arenas;
 static uint64_t low, high = UINT64_MAX; /* range of the allocator's module; at first everything */
 /* callers that mapped the spans, needed until the module is known */
