@@ -398,7 +398,8 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)frame;
 	uintptr_t *self = MG_SELF;
-	if (t && !((uintptr_t)t & 1) && t->generation != mg.generation) { /* the parent's writer */
+	if (t && !((uintptr_t)t & 1) && t->generation != mg.generation) { /* the writer belongs to
+									     the parent process */
 		*self = 0;
 		t = NULL;
 	}

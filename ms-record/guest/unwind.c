@@ -373,7 +373,8 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 {
 	do {
 		w->deep = *n >= t->limit;
-		w->copy = t->brief; /* ends the walk; a brief writer does not send a copy, though */
+		w->copy = t->brief; /* a brief writer ends the walk here, but does not send a copy
+				       of the stack */
 		if (w->deep || w->copy)
 			return false;
 		uint64_t rule = rule_of(w->ip, t->epoch);
@@ -526,7 +527,7 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	}
 	uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
 	if (MG_UNLIKELY(n > MG_FRAMES_RECORD || !mg_has_room(t, words + n)))
-		out = t->ip + base + 1; /* the new frames' place in t->ip */
+		out = t->ip + base + 1; /* position of the new frames in t->ip */
 	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) && !t->frame[base].need) {
 		if (n) {
 			take_plain(t, base, n, out);

@@ -68,7 +68,8 @@ void mg_on_pause(const uint64_t *frame, bool pause)
 }
 
 /* Records an ms_ignore. Reads the clock after all earlier loads, because another thread may have
- * allocated the block just before, and the stamp must be later than that thread's. */
+ * allocated the block just before, and this stamp must be later than the stamp of that
+ * allocation. */
 void mg_on_ignore(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);

@@ -24,7 +24,8 @@ enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYT
 enum { MG_ENTRY_ARG = -6, MG_ENTRY_RESULT = -14, MG_ENTRY_KEPT = -1 };
 enum { MG_IMAGE_RETURN = -21, MG_IMAGE_CALLED = -18 }; /* word offsets used in x86_64_image.S */
 enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 }; /* word offsets used in x86_64_custom.S */
-/* word offset from the frame of the first argument on the stack */
+/* MG_ARGS_IN_REGISTERS: number of arguments passed in registers; MG_ARGS_ON_STACK: word offset of
+ * the first argument on the stack from the frame */
 enum { MG_ARGS_IN_REGISTERS = 6, MG_ARGS_ON_STACK = 2 };
 
 #define MG_VECTORS_BYTES 2752u /* x87 to AVX-512 state and its header; aligned to 64 bytes */

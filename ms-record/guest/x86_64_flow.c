@@ -53,11 +53,12 @@ struct value {
 struct way {
 	uint64_t at;
 	struct value sp, bp;
-	/* values pushed below the first rsp: at rsp - 8, rsp - 16 ... */
+	/* values pushed below rsp as it was at the start of the path: at rsp - 8, rsp - 16 ... */
 	struct value pushed[PUSHED];
-	int32_t calls[CALLS]; /* rsp at calls, relative to the first rsp */
+	int32_t calls[CALLS]; /* rsp at calls, relative to rsp at the start of the path */
 	uint32_t call_count;
-	int32_t written; /* end of the words overwritten by pushes, relative to the first rsp */
+	int32_t written; /* end of the words overwritten by pushes, relative to rsp at the start of
+			    the path */
 	bool doubtful;   /* F4 */
 };
 

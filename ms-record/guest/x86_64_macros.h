@@ -3,8 +3,8 @@
  * once.
  */
 /* clang-format off */
-	/* Loads registers from consecutive words, or stores registers there; the first word is
-	 * at `from`(%rsp). */
+	/* `load` loads registers from consecutive words of the stack, `store` stores registers
+	 * there; the first word is at `from`(%rsp). */
 	.macro load from regs:vararg
 	.set word, \from
 	.irp reg, \regs

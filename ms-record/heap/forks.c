@@ -259,7 +259,7 @@ void forks_begin(struct session *s)
 		clock_start(&s->clock, counts ? &s->mem->sequence : NULL);
 	}
 	clock_watch(&s->clock, s->mem);
-	/* without a stamp of the fork: that of the child's first event */
+	/* if the fork has no stamp, that of the child's first event counts */
 	s->fork.stamp = stamp ? stamp : first;
 	s->fork.behind = stamp ? stamp + 1 : first;
 	if (!stamp && from && from->owner)
@@ -269,7 +269,8 @@ void forks_begin(struct session *s)
 		s->heap->inherited_heap->from = from;
 		s->parent_who = identity_ref(from->who);
 	}
-	s->standby |= p->standby && !parent; /* forked before the recording */
+	s->standby |= p->standby && !parent; /* a child without a known parent was forked before the
+						recording */
 	if (old)
 		session_wake_slot(s);
 }
@@ -350,7 +351,8 @@ static void add_exited_parent(struct pool *p, struct inherited_heap *h)
 {
 	if (p->exited_parent_count == POOL_EXITED_PARENTS) {
 		uint32_t i = least_wanted(p);
-		if (p->exited_parents[i]->refs > 1) /* hand_over() will not reach it */
+		if (p->exited_parents[i]->refs > 1) /* hand_over() does not build the tables of its
+						       children, so they are built now */
 			take_over(p->exited_parents[i]);
 		inherited_heap_unref(p->exited_parents[i]);
 		p->exited_parent_count--;
@@ -368,7 +370,7 @@ void forks_over(struct session *s)
 	h->final = point_now(s, 0);
 	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
 	*h->clock = s->clock;
-	h->clock->blind = NULL; /* the session is over */
+	h->clock->blind = NULL; /* the guest's flag is unmapped with the session */
 	h->over = s->heap->live;
 	h->own = &h->over;
 	s->heap->live = (struct live_table){0};

@@ -61,7 +61,7 @@ struct inherited_heap {
 	MS_ARRAY(struct fork_point) points;
 	MS_ARRAY(struct fork_change) log;
 	MS_ARRAY(uint64_t) asked; /* stamps of fork points that have no MG_FORK record */
-	uint64_t log_from;        /* position of log.v[0] */
+	uint64_t log_from;        /* position, in the whole log, of log.v[0] */
 
 	struct modules *modules; /* the owner's modules, or a copy once the owner has ended */
 	struct fork_point final; /* state at the end of the session */

@@ -222,7 +222,7 @@ static void empty(struct session *s, struct reader *r, const struct item *it, st
 		if (still(s, &p->members.v[i]))
 			merge_free(s, r, it, p->members.v[i].address);
 	p->members.n = 0;
-	if (p->members.cap > 1024) { /* the array may have been large earlier */
+	if (p->members.cap > 1024) { /* frees an array that was large earlier */
 		free(p->members.v);
 		p->members.v = NULL;
 		p->members.cap = 0;
@@ -317,7 +317,7 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 	struct live_block b, own;
 	if (!h)
 		return false;
-	if (it->address & LIVE_USER) /* malloc's own free follows */
+	if (it->address & LIVE_USER) /* skips it: a free of malloc's own block follows */
 		return live_find(&s->heap->live, it->address & ~LIVE_USER, &b) ||
 		       live_find(&h->backing, it->address & ~LIVE_USER, &b);
 	if (!live_take(&h->backing, it->address, &b))

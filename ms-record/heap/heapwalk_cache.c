@@ -177,7 +177,8 @@ static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
 	if (!walk_get(k, head, &chunk, sizeof chunk))
 		return false;
 	for (uint64_t n = 1; chunk && n <= FAST_MOST; n++) {
-		if (!fits(k, chunk, bytes) || chunk == earlier) /* or the list is a cycle */
+		if (!fits(k, chunk, bytes) || chunk == earlier) /* the chunk is damaged, or the list
+								   is a cycle */
 			return false;
 		if (!(n & (n - 1)))
 			earlier = chunk;

@@ -138,7 +138,7 @@ static bool search(struct walk *k, const uint8_t *data, size_t bytes, uint64_t a
 {
 	for (size_t i = 0; i + 8 * ARENA_WORDS <= bytes; i += 8) {
 		const uint64_t *w = (const void *)(data + i);
-		/* The first bin rules out nearly all places. */
+		/* The first bin alone rules out nearly all addresses. */
 		if (!is_link(w[ARENA_BINS]))
 			continue;
 		if (walk_over(k))

@@ -117,7 +117,8 @@ static void overflow_remove(struct live_overflow *o, const struct live_block *b)
 		struct live_block *next = &o->slots[i & o->mask];
 		if (!next->address)
 			break;
-		/* A block may fill the hole unless its own slot lies after the hole. */
+		/* A block may fill the hole unless its home slot, which its hash determines, lies
+		 * after the hole. */
 		size_t home = slot_of(o, next->address);
 		if (((i - home) & o->mask) >= ((i - hole) & o->mask)) {
 			o->slots[hole & o->mask] = *next;

@@ -136,7 +136,8 @@ static inline uint64_t live_word(const struct live_bucket *b, unsigned slot)
 	return (uint64_t)b->high[slot] << 32 | b->low[slot];
 }
 
-/* Returns the slot with that key, whatever its number; LIVE_SLOTS = none. */
+/* Returns the bucket's slot with that key, whatever the block number in the slot; LIVE_SLOTS =
+ * none. */
 static inline unsigned live_slot(const struct live_place *p)
 {
 	unsigned bits =
@@ -169,7 +170,7 @@ static inline void live_pack(const struct live_place *p, unsigned slot, uint64_t
 	p->bucket->state |= 1u << slot;
 }
 
-/* Returns the block in a slot. */
+/* Returns the block in a slot of the bucket. */
 static inline struct live_block live_unpack(const struct live_place *p, unsigned slot,
 					    uint64_t address)
 {
@@ -181,7 +182,8 @@ static inline struct live_block live_unpack(const struct live_place *p, unsigned
 static inline bool live_add(struct live_table *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
-	bool simple = p.bucket->state < LIVE_USED; /* not full, and `spilled` is 0 */
+	bool simple = p.bucket->state < LIVE_USED; /* the bucket is not full, and its count
+						      `spilled` is 0 */
 	if (!simple || !live_packs(&p, b) || l->packed >= l->room)
 		return live_add_slow(l, b);
 	if (live_slot(&p) < LIVE_SLOTS)

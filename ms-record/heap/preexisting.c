@@ -171,7 +171,8 @@ void preexisting_made(struct preexisting *b, uint64_t address)
 	if (b->counts.state == PREEXISTING_LOOKING && b->touched.count < TOUCHED_MOST)
 		live_add(&b->touched, &(struct live_block){.address = address});
 	else if (b->blocks.count)
-		take_one(b, address, &was); /* the event of its free was lost */
+		take_one(b, address, &was); /* the block was freed, but the event of its free was
+					       lost */
 }
 
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was)

@@ -8,7 +8,8 @@
 
 struct stats;
 
-/* Counts a recorded block as allocated or freed. `mean`: --sample. */
+/* Counts a recorded block as allocated or freed. `mean`: mean distance of sample points in bytes
+ * (--sample). */
 void sampled_made(struct stats *t, uint64_t mean, uint64_t number, uint64_t size_bytes);
 void sampled_freed(struct stats *t, uint64_t mean, uint64_t number, uint64_t size_bytes);
 /* Notes that live bytes are at a new peak; call after sampled_made. */

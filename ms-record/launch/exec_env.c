@@ -23,7 +23,7 @@
 
 #define WORDS_MOST (1u << 16)
 #define TEXT_MOST 32768u
-#define ROOM (96u << 10) /* the kernel leaves more space below sp */
+#define ROOM (96u << 10) /* maximum bytes used below sp, where the kernel leaves more */
 #define PRELOAD "LD_PRELOAD="
 #define SOCKET MG_ENV_SOCKET "="
 

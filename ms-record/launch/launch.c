@@ -335,7 +335,7 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 			   l->program, o->needs_library, l->inject, o->needs_library);
 		return -1;
 	}
-	/* needed in any case: the command may exec other programs */
+	/* the preloaded library is needed in any case: the command may exec other programs */
 	l->guest = launch_own_file("libmemscope-preload.so");
 	if (!l->guest)
 		return ms_err_set(err,
@@ -366,7 +366,8 @@ static void set_environment(const struct launch *l, const struct launch_options 
 		if (asprintf(&options, "%s%s%s", asan, old ? ":" : "", old ? old : "") >= 0)
 			setenv("ASAN_OPTIONS", options, 1);
 	old = getenv("LD_PRELOAD");
-	if (l->inject) /* the program does not need it, and musl's linker would fail */
+	if (l->inject) /* the program does not need the library, and musl's linker would fail to
+			  load it */
 		return;
 	if (asprintf(&preload, "%s%s%s", l->guest, old && *old ? ":" : "", old ? old : "") >= 0)
 		setenv("LD_PRELOAD", preload, 1);

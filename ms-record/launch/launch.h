@@ -58,8 +58,9 @@ int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err 
 /* Lets the child exec and waits for the result. 0, or -1 with `err` and l->status set (the child is
  * reaped). */
 int launch_go(struct launch *l, struct ms_err *err);
-/* Performs one of the two steps of launch_go: launch_release lets the child exec (false = it has
- * ended), launch_answer waits for the result. 0, or -1 as for launch_go. */
+/* Perform the two steps of launch_go one by one: launch_release lets the child exec and returns
+ * false if the child has ended; launch_answer waits for the result, and returns as launch_go
+ * does. */
 bool launch_release(struct launch *l);
 int launch_answer(struct launch *l, bool let, struct ms_err *err);
 /* Ends the waiting child without an exec. */

@@ -87,7 +87,7 @@ void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
 {
 	if (p->csv)
 		say_csv(p->csv, s);
-	if (p->csv && s->counted) /* true for a full sample, ten times a second */
+	if (p->csv && s->counted) /* s->counted marks a full sample, taken ten times a second */
 		fflush(p->csv);
 	if (p->csv && ferror(p->csv) && !p->csv_errno)
 		p->csv_errno = errno;

@@ -73,8 +73,8 @@ static uint64_t distance(uint64_t at, uint64_t bytes, uint64_t low, uint64_t hig
 
 struct search {
 	uint64_t low, high, bytes;
-	uint64_t after;       /* only places with a greater distance are considered */
-	uint64_t best, where; /* distance and address of the best place; 0 = none */
+	uint64_t after;       /* only addresses at a greater distance are considered */
+	uint64_t best, where; /* distance and address of the best free range; 0 = none */
 };
 
 static void consider(struct search *s, uint64_t at)
@@ -86,8 +86,8 @@ static void consider(struct search *s, uint64_t at)
 	s->where = at;
 }
 
-/* Tries places in a gap from its ends inwards, because memory mapped meanwhile is at the ends.
- * Skips an end next to the heap or the stack, which may grow. */
+/* Tries address ranges in a gap from its ends inwards, because memory mapped meanwhile is at the
+ * ends. Skips an end next to the heap or the stack, which may grow. */
 static void look(struct search *s, const struct attach_map *before, const struct attach_map *after)
 {
 	enum { STEPS = 16 };

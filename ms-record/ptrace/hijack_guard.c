@@ -114,9 +114,9 @@ static _Noreturn int stand_guard(void *arg)
 	const struct timespec each = {0, LOOK_NS};
 	const uint64_t hangup = UINT64_C(1) << (SIGHUP - 1);
 	unsigned late = 0;
-	/* Lets the guard survive a kill of all processes named ms-record and a stop of the
-	 * process group. A session of its own would be worse: autogroup could delay its first
-	 * turn. */
+	/* Lets the guard survive a kill of all processes named ms-record and a stop of the process
+	 * group. A session of its own would be worse: autogroup scheduling could delay the guard's
+	 * start. */
 	CALL(SYS_setpgid, 0, 0);
 	CALL(SYS_prctl, PR_SET_NAME, (uintptr_t) "ms-guard");
 	CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGHUP);

@@ -198,7 +198,8 @@ static struct cpu_regs after_call(const struct hijack_call *c)
 	return r;
 }
 
-/* Builds both frames and room for arguments. Returns false if there is no space. */
+/* Builds both signal frames (see cpu_put_frames) and room for arguments. Returns false if there is
+ * no space. */
 static bool build(struct hijack_call *c, struct hijack_frames *b)
 {
 	struct cpu_regs r = after_call(c);

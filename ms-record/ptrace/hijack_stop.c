@@ -161,7 +161,8 @@ static void ask(struct hijack_thread *t)
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
-/* Asks all threads to stop that were not asked before, except those that are left to wait. */
+/* Asks all seized threads to stop, except those asked already, and those that leave_asleep marked
+ * as waiting in a system call. */
 static void ask_all(struct hijack_stop *s)
 {
 	for (size_t i = 0; i < s->threads.n; i++)

@@ -32,9 +32,10 @@ struct resident_heap {
 struct resident_site {
 	uint64_t blocks, bytes;
 	uint64_t live;      /* bytes of blocks on resident heap pages */
-	uint64_t elsewhere; /* bytes of blocks swapped out or on pages outside the heap */
+	uint64_t elsewhere; /* bytes of the site's blocks that are swapped out, or on pages outside
+			       the heap */
 	uint64_t pinned;    /* the site's share of free memory on pages that hold its blocks */
-	uint64_t alone;     /* pages that hold no other site's blocks */
+	uint64_t alone;     /* bytes of resident pages that hold blocks of this site only */
 };
 
 struct resident {

@@ -160,7 +160,8 @@ void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t 
 	struct session *s = w->s;
 	const struct resident *r = &w->resident;
 	bool known = resident_state(r) == MS_SCAN_DONE;
-	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* only a mark gets here: see scanner_ask */
+	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* only a mark reaches this limit: see
+							 scanner_ask */
 		return;
 	uint64_t moment = ++w->q->moments;
 	struct ms_record_writer *to = batch_record(&s->queued.resident, HEAD_BYTES + strlen(label));

@@ -22,7 +22,8 @@
 #define HEAP_MOST (UINT64_C(64) << 20) /* alignment of glibc's heaps */
 #define ARENA_FIRST 0x18u              /* minimum offset of an arena in its heap */
 #define ARENA_LAST 0x100u
-#define RSS_ROUGHLY (UINT64_C(1) << 20) /* error of the kernel's batched counters */
+/* tolerated error of VmRSS, whose counters the kernel updates in batches */
+#define RSS_ROUGHLY (UINT64_C(1) << 20)
 
 struct taking {
 	struct resident *r;
@@ -175,14 +176,15 @@ void resident_take(struct work *w, pid_t tid)
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	const struct ms_proc p = {
 		.folder = openat(w->s->process.folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	const char *allocator = w->s->mem->allocator; /* to be glibc alone */
+	const char *allocator = w->s->mem->allocator; /* r->glibc is set only if glibc's allocator
+							 is the only one */
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
 	r->taken = p.folder >= 0 &&
 		   !memory_open_pages(&m, w->s->process.folder, tid, w->deadline_ns) &&
 		   (take_at_once(w, &m, &p, tid) ||
 		    (clock_mono() < w->deadline_ns && take_slowly(r, &m, &p)));
-	r->late = clock_mono() >= w->deadline_ns; /* runs may be missing */
+	r->late = clock_mono() >= w->deadline_ns; /* if time ran out, runs may be missing */
 	r->taken &= !r->late;
 	if (r->taken)
 		find_heaps(w, &m);

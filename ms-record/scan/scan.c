@@ -185,7 +185,8 @@ static void look(struct work *w, pid_t tid)
 {
 	struct session *s = w->s;
 	const struct scan_live *live = &w->q->live;
-	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child: its parent's and its own */
+	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* the guest's memory ranges; a forked child has its
+						  parent's and its own */
 	memcpy(own, s->pool->head->own, sizeof own / 2);
 	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
 	if (w->request.copy.made

@@ -241,7 +241,8 @@ int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
 	return rc;
 }
 
-/* Makes the process wait for the killed copy, its child. 0, or -1: not possible now. */
+/* Makes the process wait for the killed copy, its child. Returns 0, or -1 if that is not possible
+ * now. */
 static int reap(struct frozen *f, uint64_t *stopped_ns)
 {
 	struct hijack_stop s;

@@ -123,7 +123,7 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 		index_block(k, i, b->address, end);
 	}
 	k->low = k->start[0];
-	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* the index ends there */
+	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* the index ends at HIGHEST */
 }
 
 /* Sets g->outer if any block of ms_alloc begins in another one. */
@@ -238,8 +238,8 @@ uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 	return lo;
 }
 
-/* Returns the index slot for `value`, which holds the first block of that kind near it. NULL: no
- * block is near. */
+/* Returns the slot of the index for the KiB of addresses that includes `value`. The slot holds the
+ * first block of kind `k` in that KiB. NULL = there is no block within a GiB. */
 static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value)
 {
 	if (value < k->low || value > k->high)
@@ -250,13 +250,13 @@ static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value
 	return &leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
 }
 
-/* Returns the number of a slot's block, plus 1; 0 = none. */
+/* Returns the number of the block in an index slot, plus 1; 0 = none. */
 static inline uint32_t first_near(const uint32_t *slot)
 {
 	return !slot ? 0 : is_whole(slot) ? (uint32_t)((uintptr_t)slot >> 1) : *slot;
 }
 
-/* Returns the block of that kind to which the value points, or NOBODY. */
+/* Returns the block of kind `k` to which the value points, or NOBODY. */
 static inline uint32_t target(const struct graph *g, const struct graph_kind *k, uint64_t value)
 {
 	uint32_t i = first_near(slot_of(k, value));

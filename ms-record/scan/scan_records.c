@@ -96,7 +96,8 @@ void scan_finish(struct session *s)
 /* Indexes block numbers by their high bits; few block numbers have the same high bits. */
 struct stack_index {
 	const struct number_stack *v; /* sorted by number */
-	uint32_t *from;               /* index in `v` of each part's first number */
+	uint32_t *from;               /* index in `v` of the first number with each value of the
+					 high bits */
 	uint64_t first, last;
 	unsigned shift;
 };

@@ -272,7 +272,8 @@ static struct spans all_cuts(const struct roots *r)
 			*MS_PUSH(&cut) = arenas.v[k];
 		free(arenas.v);
 	}
-	/* Blocks are searched separately, and so cut out; for small ones that is not worthwhile. */
+	/* Blocks are searched separately and therefore cut out of the roots; for small blocks that
+	 * is not worthwhile. */
 	for (uint32_t i = 0; i < r->graph->heap; i++)
 		if (r->graph->v[i].size >= LARGE)
 			add(&cut, r->graph->v[i].address,

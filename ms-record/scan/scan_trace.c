@@ -63,10 +63,12 @@ struct scan_trace {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	pid_t tid; /* thread to seize */
-	pid_t pid; /* child of ms-record, traced until its end; 0 = traced from an exec on */
+	pid_t pid; /* child of ms-record, which is traced until its end; 0 = the process is traced
+		      from an exec on */
 	/* thread seized only for the process that it starts; 0 = none, or released */
 	pid_t starter;
-	int seized;         /* under lock: 0 = not known yet, 1 = seized, -1 = cannot be */
+	int seized;         /* under lock: 0 = not known yet, 1 = the thread is seized, -1 = it
+			       cannot be seized */
 	bool over;          /* under lock: the scan at the end has read the memory */
 	int quit;           /* atomic: detach all processes now */
 	int done;           /* atomic: the thread is about to end */
@@ -435,7 +437,8 @@ static void *run(void *arg)
 	t->seized = good ? 1 : -1;
 	pthread_cond_signal(&t->change);
 	pthread_mutex_unlock(&t->lock);
-	if (good && !t->pid) /* only this process knows of the tracing */
+	if (good && !t->pid) /* tracing from an exec on: the thread may hold stopped threads at any
+				time */
 		guard_stay();
 	while (good && (t->pid || t->all) && !__atomic_load_n(&t->quit, __ATOMIC_ACQUIRE))
 		good = turn(t);

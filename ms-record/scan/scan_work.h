@@ -41,11 +41,12 @@ struct frozen {
 	char why[200];    /* reason why there is no copy; empty = none was wanted */
 };
 
-/* Requests a search for blocks that were live at a moment and that nothing pointed to then. */
+/* Requests a search for blocks that were live at a given moment, and to which nothing pointed at
+ * that moment. */
 struct scan_request {
 	enum scan_asker asker;
-	uint64_t stamp; /* stamp of that moment */
-	/* copy of the memory at that moment; not made = the stopped process is read */
+	uint64_t stamp; /* stamp of the moment */
+	/* copy of the memory at the moment of `stamp`; not made = the stopped process is read */
 	struct frozen copy;
 };
 

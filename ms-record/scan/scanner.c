@@ -41,7 +41,8 @@ static bool is_vfork(struct session *s)
 	for (int i = 0; i < VFORK_LOOKS; i++) {
 		if (hijack_state(s->process.folder, (pid_t)tid) != 'D')
 			return false;
-		usleep(500); /* a thread may also wait for a page, but only for a short time */
+		usleep(500); /* state D also occurs while a thread waits for a page, but only for a
+				short time */
 	}
 	return true;
 }
@@ -137,7 +138,8 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 			pthread_mutex_unlock(&sc->lock);
 			usleep(1000);
 			pthread_mutex_lock(&sc->lock);
-			i = SIZE_MAX; /* start again: the session may be gone */
+			i = SIZE_MAX; /* starts again from the first session: this one may be
+					 gone */
 			continue;
 		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);

@@ -28,7 +28,7 @@ static bool paused(const struct run *r)
 	return __atomic_load_n(&r->paused, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Passes a pause by --tell on to the guest. */
+/* Passes a pause that --tell requested on to the guest. */
 static void tell(struct session *s)
 {
 	__atomic_store_n(&s->mem->told_paused, s->pause.told, __ATOMIC_SEQ_CST);

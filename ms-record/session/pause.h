@@ -31,7 +31,7 @@ static inline bool pause_on(const struct pause *p)
 
 /* Sets a new session to the run's state, before its guest has the shared memory. Keeps `run`. */
 void pause_init(struct session *s, struct run *run);
-/* Sets a forked child's session to the state in which its parent image was at the fork. */
+/* Gives a forked child's session the pause state that its parent image had at the fork. */
 void pause_adopt(struct session *s, struct run *run);
 /* Sets the session to the run's current state, at the latest in the next round (draining
  * thread). */

@@ -434,15 +434,15 @@ void pool_release_slot(struct pool *p, uint32_t slot, bool reuse)
 	k->old = false;
 	if (!reuse && p->standby) {
 		k->dead = true;
-		return; /* the next recorder finds the process there */
+		return; /* the slot stays: the next recorder finds the process in it */
 	}
 	k->dead = !reuse || fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				      (off_t)at, (off_t)p->shape.each.bytes);
 	__atomic_store_n(&p->dir[slot].state, MG_SLOT_UNREADY, __ATOMIC_RELEASE);
 }
 
-/* Releases the image's part of the pool, except the header and the directory of slots, because
- * children may still fork. */
+/* Releases the part of the pool that the program image itself uses, except the header and the
+ * directory of slots, because children may still fork. */
 void pool_release_image(struct pool *p, bool gone)
 {
 	p->head_session = NULL;

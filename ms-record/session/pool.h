@@ -25,8 +25,9 @@ struct writer;
 #define POOL_SLOTS 128u
 #define POOL_RANGES 16384u /* maximum number of mappings in a list */
 #define POOL_EXITED_PARENTS 32u
-#define POOL_FIRST_RINGS 2u              /* rings that a child finds ready; see pool_first_rings */
-#define POOL_FEW_RINGS 4u                /* number of rings that begin with a larger lap */
+#define POOL_FIRST_RINGS 2u /* rings that a child finds ready; see pool_first_rings */
+/* number of rings whose first lap (pass through the ring's window) is larger */
+#define POOL_FEW_RINGS 4u
 #define POOL_FEW_LAP (65536u - MG_SLACK) /* bytes of the larger first lap */
 #define POOL_ATTACHED_LAP (512u << 10)   /* bytes of a child's ring if threads never wait */
 
@@ -61,7 +62,7 @@ struct pool {
 	uint64_t inode;
 	uint8_t *memory;
 	struct pool_shape shape;
-	struct mg_session *head;  /* header of the image's session */
+	struct mg_session *head;  /* header of the program image's session */
 	struct mg_session config; /* copy of the header as it was filled in */
 	struct mg_fork_slot *dir; /* directory of slots, in shared memory */
 	/* guest injected: threads never wait, ms-record maintains the module table */
