@@ -70,8 +70,8 @@ pid_t memscope_process_pid(const struct memscope_process *p);
 const char *memscope_process_name(const struct memscope_process *p);
 
 /* Takes a sample. If `exact` is not 0, the kernel visits every page, which takes about 12 ms per GB
- * of resident memory; else it does so at most once a second and for at most 1 % of the time. 1, or
- * 0 if the process has ended. */
+ * of resident memory; else it does so at most once a second and for at most 1 % of the time.
+ * Returns 1, or 0 if the process has ended. */
 int memscope_process_sample(struct memscope_process *p, int exact, struct memscope_sample *out);
 /* Takes a sample every `interval_ns` (at least 1 ms) and passes it to `f`, until `f` returns a
  * value other than 0 or the process ends. Returns the last value of `f`, or 0; -1 with `error`
@@ -172,9 +172,9 @@ struct memscope_trace_info {
 /* Opens a trace ("-" = standard input). NULL with `error` set. */
 struct memscope_trace *memscope_trace_open(const char *path, char *error);
 void memscope_trace_close(struct memscope_trace *t);
-/* Reads the next event, in exact order over all threads. 1; 0 at the end (of a growing trace: for
- * now); -1 with `error` set. Damaged places are skipped, and make the state at the end
- * "damaged". */
+/* Reads the next event, in exact order over all threads. Returns 1; 0 at the end (of a growing
+ * trace: at its present end); or -1 with `error` set. Damaged places are skipped, and make the
+ * state at the end "damaged". */
 int memscope_trace_next(struct memscope_trace *t, struct memscope_event *ev, char *error);
 /* Fills `out` with at most `max` frames of a stack from an event, innermost first; inlined
  * functions are frames of their own. Returns the number of all its frames. */
@@ -182,8 +182,8 @@ size_t memscope_trace_stack(struct memscope_trace *t, uint32_t stack, struct mem
 			    size_t max);
 /* Fills `out` with the information read so far; exit status and state are known at the end. */
 void memscope_trace_info(struct memscope_trace *t, struct memscope_trace_info *out);
-/* Fills `out` with the i-th /proc sample read so far; memscope_trace_mark returns the i-th mark. 1,
- * or 0 if there is none. */
+/* Fills `out` with the i-th /proc sample read so far; memscope_trace_mark returns the i-th mark.
+ * Both return 1, or 0 if there is no such sample or mark. */
 int memscope_trace_sample(struct memscope_trace *t, size_t i, struct memscope_sample *out);
 int memscope_trace_mark(struct memscope_trace *t, size_t i, uint64_t *time_ns, const char **name);
 

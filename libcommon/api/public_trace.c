@@ -138,8 +138,8 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 	return true;
 }
 
-/* Reads the next block: event blocks are prepared for decoding, others are applied at once. 1 =
- * done, 0 at the end, -1 = failed. */
+/* Reads the next block: event blocks are prepared for decoding, others are applied at once. Returns
+ * 1, 0 at the end, or -1 on failure. */
 static int next_block(struct memscope_trace *t, struct ms_err *err)
 {
 	struct ms_block b;

@@ -200,7 +200,7 @@ struct reading {
 	struct ms_err *err;
 };
 
-/* Returns the KEY of a row "OPTION=KEY" of `option`; NULL = `row` is not a value of it. */
+/* Returns the KEY of a row "OPTION=KEY" of `option`; NULL = `row` is not a value of `option`. */
 static const char *key_of(const struct ms_cli_option *row, const struct ms_cli_option *option)
 {
 	size_t n = strlen(option->name);
@@ -217,7 +217,8 @@ static bool has_values(const struct reading *r, const struct ms_cli_option *opti
 	return i < r->n;
 }
 
-/* Returns the value of `option` whose key is at the beginning of `text`; NULL = none. */
+/* Returns the row "OPTION=KEY" of the table of options that describes a value of `option`, and
+ * whose KEY is at the beginning of `text`; NULL = none. */
 static const struct ms_cli_option *value_at(const struct reading *r,
 					    const struct ms_cli_option *option, const char *text)
 {
@@ -231,7 +232,8 @@ static const struct ms_cli_option *value_at(const struct reading *r,
 	return NULL;
 }
 
-/* Tells whether `option` accepts only the values that have rows. */
+/* Tells whether `option` accepts only the values that have rows "OPTION=KEY" of their own in the
+ * table of options. */
 static bool only_values(const struct ms_cli_option *option)
 {
 	return strncmp(option->argument + (option->argument[0] == '['), "WHAT", 4) == 0;
@@ -287,7 +289,8 @@ static int bad_value(const struct reading *r, const struct ms_cli_option *option
 	return -1;
 }
 
-/* Stores an option or a value of it, and records that it was given. `text` NULL = no argument. */
+/* Stores an option, or one of its values, and records that it was given. `text` NULL = no
+ * argument. */
 static int take_row(struct reading *r, const struct ms_cli_option *row, const char *text)
 {
 	struct ms_cli *cli = r->cli;

@@ -101,8 +101,8 @@ static bool names_descriptor(const struct ms_dest *p)
 	       here.st_ino == own.st_ino;
 }
 
-/* Reads the symbolic link p->name. 1 = read, 0 = not a symbolic link (any more), -1 with `err`
- * set. */
+/* Reads the symbolic link p->name. Returns 1; 0 if it is not a symbolic link (any more); or -1 with
+ * `err` set. */
 static int read_link(struct ms_dest *p, const char *path, char target[PATH_MAX], struct ms_err *err)
 {
 	struct stat st;

@@ -58,8 +58,8 @@ static mode_t mode_for(const struct ms_file *f)
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-/* Removes the temporary file at exit, which happens during writing only when memory runs out. Not
- * in a child process. */
+/* Removes the temporary file at exit, which happens during writing only when memory runs out. Does
+ * nothing in a child process. */
 static void remove_at_end(void)
 {
 	if (temporary_set && temporary.owner == getpid())

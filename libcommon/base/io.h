@@ -33,8 +33,8 @@ struct ms_file {
 	struct ms_dest dest;
 };
 int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err);
-/* Ends the file. If `rc` is not 0, it is removed, and an earlier one is unchanged. Returns `rc`, or
- * -1 with `err` set. */
+/* Ends the file. If `rc` is not 0, the new file is removed, and an earlier file is unchanged.
+ * Returns `rc`, or -1 with `err` set. */
 int ms_file_end(struct ms_file *f, int rc, struct ms_err *err);
 
 /* Opens an output as ms_write_file does, but under its final name at once, so that it can be read

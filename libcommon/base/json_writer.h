@@ -39,7 +39,8 @@ void ms_json_raw(struct ms_json *j, const char *key, const char *text);
 void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Writes JSON by a template that consists of brackets, "key:" before a value or a bracket, %s (a
- * string), %lu (a number, as above) and %d (a bool): "{name:%s live:{bytes:%lu}}" */
+ * string), %lu (a number, as ms_json_number writes it) and %d (a bool): "{name:%s
+ * live:{bytes:%lu}}" */
 void ms_json_format(struct ms_json *j, const char *template, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Writes only a comma and the key; the caller writes the value. */

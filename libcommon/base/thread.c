@@ -14,7 +14,7 @@ int ms_thread_start(pthread_t *thread, size_t stack_bytes, void *(*f)(void *), v
 		return rc;
 	rc = pthread_attr_setstacksize(&attr, stack_bytes);
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* mapped_file.h handles it in every thread */
+	sigdelset(&all, SIGBUS); /* mapped_file.h handles SIGBUS in every thread */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (rc == 0)
 		rc = pthread_create(thread, &attr, f, arg);

@@ -20,8 +20,9 @@ const char *ms_dataset_key(const struct ms_cli_list *keys, const char *name);
 /* Checks, before the slow part, that a run with these keys could be appended to folder `dir`. 0, or
  * -1 with `err` set: the dataset already has that run, or there are no keys. */
 int ms_dataset_check(const char *dir, const struct ms_cli_list *keys, struct ms_err *err);
-/* Appends the run of `db`, which has the moments peak and end, to the dataset, which is created if
- * needed. Atomic, even if other processes append at the same time. 0, or -1 with `err` set. */
+/* Appends the run of `db`, which has the snapshots "peak" and "end", to the dataset, which is
+ * created if needed. Atomic, even if other processes append at the same time. 0, or -1 with `err`
+ * set. */
 int ms_dataset_append(const char *dir, const struct ms_cli_list *keys, sqlite3 *db,
 		      struct ms_err *err);
 

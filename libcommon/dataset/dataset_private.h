@@ -46,5 +46,5 @@ struct dataset_field {
 	bool quoted;
 };
 /* Parses the next row of `columns` fields at *at, in place, and moves *at behind it. The text must
- * end in a 0 byte. 1, 0 at the end, -1: damaged. */
+ * end in a 0 byte. Returns 1; 0 at the end; -1 if the row is damaged. */
 int dataset_row(char **at, char *end, struct dataset_field *fields, size_t columns);

@@ -7,8 +7,9 @@
 
 /* ---- images ---- */
 
-/* Links each image in m->processes to its successor, counts the images that were replaced, and
- * finds the images of the overall peak and end. Needs m->sum_peak_bytes. */
+/* Links each program image (process between two execs) in m->processes to its successor, counts the
+ * images that were replaced, and finds the images of the overall peak and end. Needs
+ * m->sum_peak_bytes. */
 void images_link(struct model *m);
 /* Returns the last image that the process of `p` became by exec; may be `p`. */
 const struct process *images_last(const struct model *m, const struct process *p);

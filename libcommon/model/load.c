@@ -33,7 +33,7 @@ static bool has_label(const struct model *m, const char *label)
 	return false;
 }
 
-/* Chooses the moment of the live figures: `at`, else the end, else the last snapshot of the
+/* Chooses the snapshot for the live figures: `at`, else the end, else the last snapshot of the
  * database. */
 static int choose_moment(struct model *m, const char *at, struct ms_err *err)
 {

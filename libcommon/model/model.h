@@ -21,7 +21,7 @@ struct ms_err;
 
 /* A figure that is not known (null in the database). Never used in sums; shown as n/a or null. */
 #define UNKNOWN UINT64_MAX
-/* Index of no element, in the index fields below. */
+/* Stands for no element in members that are indices. */
 #define NONE UINT32_MAX
 
 /* Returns the figure at an offset in a struct. */
@@ -226,7 +226,7 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	struct end_scan end_scan;
-	int64_t became_row; /* id of the image that replaced this one by exec, 0 = none */
+	int64_t became_row; /* id of the program image that replaced this one by exec, 0 = none */
 	uint32_t became;    /* index of the image that replaced this one, or NONE */
 	struct estimates *est;
 };
@@ -327,7 +327,7 @@ struct model {
 			     end */
 	struct mmap_usage at_mmap; /* all processes at the moment of --at */
 	uint64_t at_time_ns, duration_ns;
-	uint32_t images;     /* number of processes that exec replaced by another image */
+	uint32_t images;     /* number of processes that exec replaced by another program image */
 	uint32_t peak_image; /* index of the image that held the whole peak; NONE = several did */
 	uint32_t end_image;  /* index of the only image that existed at the end; NONE = several */
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* peak of the sum over all processes, and its

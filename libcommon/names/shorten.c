@@ -268,7 +268,7 @@ static bool take_template(struct scan *c)
 		c->s += n;
 		return true;
 	}
-	bool type = before == 0; /* <T as Trait>::method: T distinguishes it */
+	bool type = before == 0; /* <T as Trait>::method: T distinguishes the method */
 	bool told = n <= 3 || c->detail < NONE || type;
 	if (!told || !copy_arguments(c, c->s, 0)) {
 		c->n = before;

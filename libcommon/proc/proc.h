@@ -72,8 +72,8 @@ struct ms_regions {
 	size_t room;
 };
 
-/* Reads maps, or smaps. 0, or -1 with errno set: EACCES, ESRCH (gone), EFBIG, ... A kernel thread
- * or a zombie has no regions: 0 with n = 0. */
+/* Reads maps, or smaps. Returns 0, or -1 with errno set: EACCES, ESRCH (gone), EFBIG, ... For a
+ * kernel thread or a zombie, which has no regions, returns 0 with n = 0. */
 int ms_regions_read(const struct ms_proc *p, bool smaps, struct ms_regions *out);
 /* Parses the text of maps or smaps. Modifies `text` and keeps pointers into it. */
 void ms_regions_parse(struct ms_regions *out, char *text);

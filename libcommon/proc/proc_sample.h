@@ -12,8 +12,8 @@
 struct ms_proc_sample {
 	uint64_t ns;
 	uint64_t rss, vsz, heap;
-	bool exact; /* the figures are from smaps, read for this sample; else the next four are
-		       unknown */
+	bool exact; /* the figures are from smaps, read for this sample; else the next four members
+		       are unknown */
 	uint64_t pss, private, shared, swap;
 	bool counted; /* the figures below are known */
 	uint64_t minflt, majflt, utime, stime, threads;

@@ -75,7 +75,7 @@ struct ms_replay_site_thread {
 struct ms_replay_thread {
 	uint64_t last; /* number of the thread's latest allocation, MS_NEVER = none */
 	uint64_t frees;
-	uint64_t first_tick, last_tick; /* first and last event */
+	uint64_t first_tick, last_tick; /* ticks of the first and last event */
 	bool seen;
 	/* figures of the blocks that the thread allocated, after ms_replay_finish: */
 	struct ms_level live;
@@ -138,14 +138,14 @@ struct ms_beside_moment {
 	size_t count;
 };
 
-/* Describes a moment whose state is to be saved. */
+/* Describes a moment of the recording whose state is to be saved. */
 struct ms_replay_moment {
 	uint64_t tick;  /* state before the first event at or after this tick; MS_NEVER = use
 			   `event` */
 	uint64_t event; /* saves the state before the event with this number in the file */
 	bool taken;
 	bool begins; /* counting begins here (ms_replay_count_from) */
-	bool missed; /* no state, since a checkpoint skipped it */
+	bool missed; /* the moment has no state, since a checkpoint skipped it */
 	uint64_t live_bytes, live_blocks;
 	struct ms_replay_figure {
 		uint32_t site;

@@ -178,7 +178,8 @@ static void forget_counts(struct ms_replay *r)
 		s->max_live_blocks = s->live.blocks += c->live.blocks;
 	}
 	r->age_count = 0;
-	r->explained = r->explained == r->events + 1; /* keeps an explanation of the next event */
+	r->explained = r->explained == r->events + 1; /* if the next event is an explained free, its
+							 new number is 1 */
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
 	r->bytes = r->temporary = r->freed_soon = r->inferred_frees = r->unknown_frees = 0;
 	r->inherited_frees = r->inherited_freed_bytes = r->before_frees = r->before_freed_bytes = 0;

@@ -370,7 +370,7 @@ void forks_over(struct session *s)
 	h->final = point_now(s, 0);
 	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
 	*h->clock = s->clock;
-	h->clock->blind = NULL; /* the guest's flag is unmapped with the session */
+	h->clock->blind = NULL; /* points into the memory of the session, which is over */
 	h->over = s->heap->live;
 	h->own = &h->over;
 	s->heap->live = (struct live_table){0};

@@ -317,7 +317,7 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 	struct live_block b, own;
 	if (!h)
 		return false;
-	if (it->address & LIVE_USER) /* skips it: a free of malloc's own block follows */
+	if (it->address & LIVE_USER) /* if it is memory of malloc, malloc's own free follows */
 		return live_find(&s->heap->live, it->address & ~LIVE_USER, &b) ||
 		       live_find(&h->backing, it->address & ~LIVE_USER, &b);
 	if (!live_take(&h->backing, it->address, &b))

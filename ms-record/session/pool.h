@@ -64,14 +64,15 @@ struct pool {
 	struct pool_shape shape;
 	struct mg_session *head;  /* header of the program image's session */
 	struct mg_session config; /* copy of the header as it was filled in */
-	struct mg_fork_slot *dir; /* directory of slots, in shared memory */
+	struct mg_fork_slot *dir; /* directory of the children's slots, in shared memory */
 	/* guest injected: threads never wait, ms-record maintains the module table */
 	bool attached;
 	bool standby; /* processes of this pool may be recorded again */
 	/* Lists of functions, owned by the control thread until the image's session is drained,
 	 * then by the draining thread. */
 	struct frame_lists lists;
-	struct session *head_session; /* the image's session; NULL once it has ended */
+	struct session *head_session; /* session of the program image (process between two execs);
+					 NULL once it has ended */
 	/* The next members are used for sessions in slots. */
 	const struct session_options *opt;
 	struct writer *writer;
@@ -87,9 +88,10 @@ struct pool {
 	uint64_t probed_ns;
 };
 
-/* Makes the shared memory for `pid`, with slots if `forks` is set. The image's part is allocated
- * and zero, the file's size sealed. `memfd`: an empty memory file of a process that ms-record
- * attaches to, kept unless the call fails; or -1. NULL with `err` set. */
+/* Makes the shared memory for `pid`, with slots if `forks` is set. The part of the program image
+ * (process between two execs) is allocated and zero, the file's size sealed. `memfd`: an empty
+ * memory file of a process that ms-record attaches to, kept unless the call fails; or -1. NULL with
+ * `err` set. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
 /* Maps memory that pool_new laid out earlier, for a trusted process; the layout is checked
  * nevertheless. NULL with `err` set. */
@@ -116,7 +118,8 @@ bool pool_slot_wanted(const struct pool *p);
 /* Releases a slot whose session has ended. `reuse`: its process has ended too, so another process
  * may take the slot. Otherwise the slot is not used again; on standby it stays with its process. */
 void pool_release_slot(struct pool *p, uint32_t slot, bool reuse);
-/* Releases the image's part after its session has ended. `gone`: its process no longer writes. */
+/* Releases the program image's part of the pool after the image's session has ended. `gone`: the
+ * image's process no longer writes. */
 void pool_release_image(struct pool *p, bool gone);
 /* Stops children from taking slots. */
 void pool_shut(struct pool *p);

@@ -24,8 +24,9 @@ struct sample_point {
 
 struct sampler {
 	struct ms_proc proc;
-	uint64_t rollup_ns, rollup_took; /* start and duration of the last rollup read */
-	uint64_t rollup_rss; /* RSS at that read; UINT64_MAX = not read because RSS rises */
+	uint64_t rollup_ns, rollup_took; /* start and duration of the last read of smaps_rollup */
+	uint64_t rollup_rss; /* RSS at the last read of smaps_rollup; UINT64_MAX = not read because
+				RSS rises */
 	uint64_t seen;       /* sum of the values of the previous sample */
 	/* RSS over time for the summary: one of `every` + 1 samples is kept. */
 	MS_ARRAY(struct sample_point) points;
@@ -36,7 +37,7 @@ static struct sampler *make(const struct session *s)
 {
 	struct sampler *p = ms_xcalloc(1, sizeof *p);
 	ms_proc_open_at(&p->proc, s->process.folder);
-	if (s->forked) /* a rollup is costly, and many children end soon */
+	if (s->forked) /* reading smaps_rollup is costly, and many children end soon */
 		p->rollup_ns = clock_mono(), p->rollup_rss = UINT64_MAX;
 	return p;
 }
@@ -125,8 +126,8 @@ void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bo
 	ms_record_end(w);
 }
 
-/* Queues a sample for the next batch. Two threads take samples: one that is queued late gets a
- * time after that of the other one. */
+/* Queues a sample for the next batch. Two threads take samples: a sample that is queued late gets a
+ * time after that of the sample queued before it. */
 static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 {
 	pthread_mutex_lock(&s->queued.lock);

@@ -113,8 +113,8 @@ struct reader {
 
 	uint32_t thread; /* thread index; UINT32_MAX before the first MG_THREAD */
 	uint32_t epoch;
-	/* ips: the current stack, outermost frame first; paths: the path to each frame; nodes:
-	 * those of the outermost `noded` frames. */
+	/* ips: the current stack, outermost frame first; paths: the path to each frame; nodes: the
+	 * nodes of the outermost `noded` frames. */
 	uint64_t *ips;
 	struct stacks_path *paths;
 	uint32_t *nodes;
@@ -142,7 +142,8 @@ struct reader {
 	uint32_t releases;
 	bool remapped; /* the mapping that the current mremap moves or duplicates is known */
 
-	uint64_t lost, waited, verified, mismatched, passed; /* last counter values */
+	uint64_t lost, waited, verified, mismatched, passed; /* values of the ring's counters when
+								last read */
 };
 
 /* ---- threads ---- */
@@ -241,7 +242,7 @@ struct exec_seen {
 	bool announced; /* the new program was announced (guest/exec.c) */
 };
 
-/* Describes how an image ended; valid once `ending` is set. */
+/* Describes how a program image (process between two execs) ended; valid once `ending` is set. */
 struct image_end {
 	int status; /* status from waitpid, -1 = unknown */
 	char *successor;

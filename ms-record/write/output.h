@@ -23,7 +23,8 @@ struct checkpoints {
 	uint64_t events, bytes;  /* events since the last checkpoint; file size just after it */
 	uint64_t bytes_per_1000; /* bytes of the last checkpoint, per 1000 blocks */
 	uint64_t position,
-		position_ns; /* `live` precedes event `position`; time of the event before it */
+		position_ns; /* `live` is the state before event `position`; position_ns: time of
+				the event before that */
 };
 
 /* Holds the state of one trace being written. The control thread makes it; the writing thread

@@ -26,9 +26,9 @@
 #include "limit.h"
 #include "output.h"
 
-/* Most bytes kept of samples; beyond that they are thinned out. */
+/* Most bytes of samples that are kept; if there are more, every second sample is dropped. */
 #define SAMPLES_MAX ((size_t)1 << 18)
-/* Most bytes kept of scan results; beyond that only the latest are kept. */
+/* Most bytes of scan results that are kept; if there are more, only the latest result is kept. */
 #define TOLD_MAX ((size_t)1 << 18)
 
 /* ---- what is kept ---- */

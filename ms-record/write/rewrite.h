@@ -40,11 +40,12 @@ bool rewrite_trace(struct output *o);
  * time to keep, it replaces the first one and a new one begins. So the file covers at least one
  * span and at most two. */
 
-/* Begins the next later trace if the current one spans the time to keep. Call it before each block
- * of events, with the time `ns` of its first event, when all earlier blocks are written. If it
- * fails, recording ends as at the limit, and limit->why has the reason. */
+/* Begins the next later trace (the trace that will replace this one, with --keep=last) if the
+ * current later trace spans the time to keep. Call it before each block of events, with the time
+ * `ns` of its first event, when all earlier blocks are written. If it fails, recording ends as at
+ * the limit, and limit->why has the reason. */
 void later_turn(struct output *o, uint64_t ns);
-/* Writes a block of `o` also to its later trace (see above), if there is one. */
+/* Writes a block of `o` also to its later trace (see later_turn), if there is one. */
 void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 		 const struct ms_column *columns, size_t n);
 void later_checkpoint(struct output *o, uint64_t event);

@@ -30,7 +30,7 @@ struct writer {
 	size_t spare_room;        /* room for events in the batches of `spare` */
 	uint64_t stuck_at;        /* value of `written` when the write that takes long began */
 	uint64_t pushed, written; /* batches pushed and written so far */
-	uint64_t watched;         /* value of `written` to report */
+	uint64_t watched;         /* value of `written` at which `event` is written */
 	int event;                /* eventfd, written when `watched` is reached */
 	bool stop, started;
 	bool burst;  /* there were more batches than `spare` keeps */
