@@ -17,7 +17,8 @@
 #include "column.h"
 #include "event.h"
 
-#define MS_ADDRESS_FREED 1024u /* slots for addresses freed last, by thread and size */
+/* number of slots in the table of the addresses freed last, by thread and size */
+#define MS_ADDRESS_FREED 1024u
 
 /* Holds the state of address prediction, the same in encoder and decoder. */
 struct ms_address_model {
@@ -35,7 +36,8 @@ struct ms_address_encoder {
 	uint8_t *begin, *end; /* beginning and end of the column */
 };
 
-/* Memory in bytes for an event block of `n` events. */
+/* Memory in bytes for an event block of `n` events: 16 for an allocation, and 11 for its two
+ * varints. */
 #define MS_ADDRESS_MEMORY(n) ((size_t)(n)*27)
 /* Memory in bytes for a decoder of an event block of `n` events. */
 #define MS_ADDRESS_DECODER_MEMORY(n) ((size_t)(n)*16)

@@ -19,8 +19,9 @@ struct ms_checkpoint_head {
 	uint64_t number; /* next allocation number */
 	uint64_t tick;   /* tick of the previous event, which no later event precedes */
 	uint64_t live_bytes, live_blocks;
-	uint32_t part, parts; /* number of this part, from 0; number of parts */
-	uint32_t count;       /* blocks in this part */
+	uint32_t part, parts; /* number of this part of the checkpoint, from 0; number of all its
+				 parts */
+	uint32_t count;       /* number of blocks in this part of the checkpoint */
 };
 
 struct ms_checkpoint_block {
@@ -31,7 +32,8 @@ struct ms_checkpoint_block {
 
 /* ---- encoding ---- */
 
-/* Memory in bytes for the columns of a part of at most `n` blocks and `threads` threads. */
+/* Memory in bytes for the columns (EACH_COLUMN in checkpoint.c) of a part of at most `n` blocks and
+ * `threads` threads. */
 #define MS_CHECKPOINT_MEMORY(n, threads) ((size_t)(n)*56 + (size_t)(threads)*10 + 128)
 #define MS_CHECKPOINT_COLUMNS 9u /* maximum number of columns, without the one of mapped ranges */
 
@@ -63,7 +65,7 @@ struct ms_checkpoint_range {
 	uint64_t address, bytes;
 	uint32_t stack;
 };
-#define MS_CHECKPOINT_RANGE_BYTES 25u /* maximum bytes of a range in the column */
+#define MS_CHECKPOINT_RANGE_BYTES 25u /* most bytes of a range: varints of 10, 10 and 5 bytes */
 /* Writes a range at `at`; `before` is the end address of the previous range (0: none). Returns the
  * position after it. */
 uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r);

@@ -34,11 +34,11 @@ enum ms_block_type {
 	MS_BLOCK_LOSSES = 8,      /* records: MS_LOSS_* */
 	MS_BLOCK_END = 9,         /* one record: MS_END_*; the last end block of a file is valid */
 	MS_BLOCK_SYMBOLS = 10,    /* records: MS_SYM_*; appended after an end block */
-	MS_BLOCK_CHECKPOINT = 11, /* columns: MS_LIVE_*; the live blocks at a moment */
+	MS_BLOCK_CHECKPOINT = 11, /* columns: MS_LIVE_*; the live blocks between two events */
 	MS_BLOCK_INDEX = 12,      /* records: MS_INDEX_*; positions of blocks */
 	MS_BLOCK_VERDICTS = 13,   /* records: MS_VERDICT_*; results of leak scans */
 	MS_BLOCK_BEFORE = 14,     /* records: MS_BEFORE_*; blocks from before an attachment */
-	MS_BLOCK_RESIDENT = 15,   /* records: MS_RESIDENT_*; resident memory at moments */
+	MS_BLOCK_RESIDENT = 15,   /* records: MS_RESIDENT_*; measurements of resident memory */
 };
 
 /* Columns of an event block. An absent column is empty. */
@@ -141,7 +141,8 @@ enum ms_info_field {
 	MS_INFO_ATTACHED = 14,     /* 1 = the recorder attached to a running process */
 	MS_INFO_CLOCK = 15,        /* bytes: "tsc" or "sequence" */
 	MS_INFO_CWD = 16,          /* bytes */
-	MS_INFO_SESSION = 17,      /* bytes, 16: equal for all images of one ms-record run */
+	MS_INFO_SESSION = 17,      /* 16 bytes: equal for all program images (processes between two
+				      execs) of one ms-record run */
 	MS_INFO_IMAGE = 18,        /* number of this image in that run, 0 = launched */
 	MS_INFO_PARENT_IMAGE = 19, /* image that forked or exec'ed this one, plus 1 */
 	MS_INFO_UID = 20,
@@ -227,7 +228,7 @@ enum ms_sample_field {
 enum ms_mark_field {
 	MS_MARK_TIME = 1,   /* ns */
 	MS_MARK_NAME = 2,   /* bytes */
-	MS_MARK_EVENT = 3,  /* number of preceding events */
+	MS_MARK_EVENT = 3,  /* number of events before the mark */
 	MS_MARK_THREAD = 4, /* thread index + 1; 0 = from outside the process */
 };
 
@@ -282,8 +283,8 @@ enum ms_end_field {
 	MS_END_WAITED = 14,      /* ns waited for the recorder by all threads */
 	MS_END_WAITED_MAX = 15,  /* ns, longest single wait */
 	MS_END_REASON = 16,      /* MS_ENDED_* */
-	MS_END_SUCCESSOR = 17,   /* bytes: trace of the image that this one exec'ed, relative to
-				    this file's folder */
+	MS_END_SUCCESSOR = 17,   /* bytes: path of the trace of the program that this one exec'ed,
+				    relative to this file's folder */
 	MS_END_ALLOCATOR = 18,   /* bytes, repeated: "glibc 2.36" */
 	MS_END_IMAGES_KEPT = 19, /* launched image only: number of further traces in FILE.d */
 	MS_END_IMAGES_TRIVIAL = 20,
@@ -305,8 +306,8 @@ enum ms_end_field {
 	MS_END_UNFREED_BYTES = 34,
 	MS_END_UNFREED_BLOCKS = 35,
 	MS_END_DROPPED_EVENTS = 36,      /* --keep=live: events that are not in the file */
-	MS_END_DROPPED_UNTIL = 37,       /* ns: earlier events are in the file only for blocks that
-					   were still live then */
+	MS_END_DROPPED_UNTIL = 37,       /* ns: of earlier events, the file has only those of blocks
+					    that were still live at this time */
 	MS_END_PAUSED = 38,              /* ns that the recording was paused */
 	MS_END_PAUSED_ALLOCATIONS = 39,  /* allocations not recorded during pauses */
 	MS_END_INHERITED_FREES = 40,     /* frees of blocks from before the fork */
@@ -338,7 +339,7 @@ enum ms_verdict_field {
 	MS_VERDICT_SCAN = 1,  /* from 1 */
 	MS_VERDICT_LABEL = 2, /* bytes: "end", "mark:NAME", "request" */
 	MS_VERDICT_TIME = 3,  /* ns */
-	MS_VERDICT_EVENT = 4, /* number of preceding events */
+	MS_VERDICT_EVENT = 4, /* number of events before the scan */
 	MS_VERDICT_STATE = 5, /* MS_SCAN_* */
 	MS_VERDICT_PAUSE = 6, /* ns for which the scan stopped the process */
 	MS_VERDICT_TOOK = 7,  /* ns for the whole scan */
@@ -361,7 +362,8 @@ enum ms_verdict_field {
 				 blocks of STACK; then number and bytes of these indirect blocks */
 	MS_VERDICT_ROOT_BLOCKS = 22,
 	MS_VERDICT_ROOT_BYTES = 23,
-	MS_VERDICT_NUMBER = 24, /* number of preceding allocations: later blocks were not scanned */
+	MS_VERDICT_NUMBER = 24, /* number of allocations before the scan: later blocks were not
+				   scanned */
 	MS_VERDICT_ALIGN =
 		25, /* 1 or 4: alignment in bytes of the words that were scanned; absent: 8 */
 	MS_VERDICT_CLEARED = 26, /* bits of words that do not belong to an address */
@@ -390,10 +392,10 @@ enum ms_scan_state {
 };
 
 #define MS_RESIDENT_MOMENTS_MAX 4096u
-/* Fields about resident memory, at MS_RESIDENT_MOMENTS_MAX moments at most. A record with LABEL is
- * the head of a moment; records with STACK have the live blocks of one call stack, those with FILE
- * the resident memory of a file. All in bytes unless noted. Fields of the head from 14 on are about
- * the process. */
+/* Fields about resident memory, which is measured at most MS_RESIDENT_MOMENTS_MAX times (moments).
+ * A record with LABEL is the head of a moment; records with STACK have the live blocks of one call
+ * stack, those with FILE the resident memory of a file. All in bytes unless noted. Fields of the
+ * head from 14 on are about the process. */
 enum ms_resident_field {
 	MS_RESIDENT_MOMENT = 1, /* from 1; in every record */
 	MS_RESIDENT_LABEL =
@@ -407,7 +409,7 @@ enum ms_resident_field {
 	MS_RESIDENT_PINNED = 9,    /* free bytes on pages that also have live blocks */
 	MS_RESIDENT_ALONE = 10,    /* bytes of pages with blocks of this stack only */
 	MS_RESIDENT_TIME = 14,     /* ns */
-	MS_RESIDENT_EVENT = 15,    /* number of preceding events */
+	MS_RESIDENT_EVENT = 15,    /* number of events before the measurement */
 	MS_RESIDENT_STATE = 16,    /* MS_SCAN_*; only DONE has figures */
 	MS_RESIDENT_PAUSE = 17,    /* ns for which the process was stopped in addition */
 	MS_RESIDENT_RSS = 18,

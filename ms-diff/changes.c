@@ -38,7 +38,8 @@ static int64_t *series_of(const struct work *w, int side, size_t change, int fig
 
 /* ---- sums of spots ---- */
 
-/* Tells whether a run recorded a figure at all. If so, a spot missing from the run counts as 0. */
+/* Tells whether a run recorded a figure at all. If so, a spot (place that allocates, see spots.h)
+ * missing from the run counts as 0. */
 static bool tells(const struct work *w, int side, size_t run, int figure)
 {
 	return w->m->s->runs[side].v[run]->hidden[figure] != DELTA_UNKNOWN;

@@ -35,8 +35,9 @@ void match_row(struct matching *m, enum matched how, const char *evidence, const
 
 /* ---- the spots of one chain ---- */
 
-/* Describes a call in the source: all spots of a side whose chains have the same lines. The spots
- * differ in the runs that have them, or in the runtime functions inside the call. */
+/* Describes a call in the source: all spots (places that allocate, see spots.h) of a side whose
+ * chains have the same lines. The spots differ in the runs that have them, or in the runtime
+ * functions inside the call. */
 struct call {
 	const uint64_t *lines;
 	size_t n;

@@ -396,7 +396,9 @@ static int anonymize(sqlite3 *db, struct ms_anonymizer *names, struct page *p, c
 	return 0;
 }
 
-/* Tells whether all outputs are for people: only such formats choose a moment themselves. */
+/* Tells whether all outputs are the first screen in a format for people (text, Markdown or HTML)
+ * and there are no budgets. Only then may the tool itself choose the point in time that is
+ * shown. */
 static bool for_people(const struct options *opt)
 {
 	for (size_t i = 0; i < opt->output_count; i++)

@@ -37,8 +37,8 @@ struct ms_sampled_record {
 struct ms_sampled {
 	uint64_t mean; /* mean bytes between sample points */
 	struct ms_sampled_site total;
-	uint64_t inferred_frees;       /* in blocks; such blocks count neither as freed nor as
-					  live */
+	uint64_t inferred_frees;       /* number of blocks with an inferred free, which count
+					  neither as freed nor as live */
 	struct ms_sampled_site *sites; /* sums of sites, by index in ms_replay.sites; may be
 					  shorter */
 	size_t site_count, site_cap;

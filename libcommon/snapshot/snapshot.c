@@ -99,7 +99,7 @@ bool ms_snapshot_incomplete(sqlite3 *db)
 
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)
 {
-	/* Rows are inserted in the order of their keys, so VACUUM gains little until some are
+	/* Rows are inserted in the order of their keys, so VACUUM gains little until some rows are
 	 * deleted. Deleted content is overwritten with zeroes at once. */
 	if (ms_sql_int(db, "PRAGMA freelist_count", 1) != 0 && ms_sql_exec(db, "VACUUM", err) != 0)
 		return NULL;

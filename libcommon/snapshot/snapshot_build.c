@@ -28,7 +28,8 @@ static void show_progress(void *arg)
 {
 	struct build *b = arg;
 	uint64_t done = 0, now = ms_clock_ns(CLOCK_MONOTONIC);
-	if (now < b->due_ns) /* adding up the bytes of thousands of traces takes time */
+	if (now < b->due_ns) /* skipped until due: adding up the bytes of thousands of traces takes
+				time */
 		return;
 	b->due_ns = now + SHOW_NS;
 	for (size_t i = 0; i < b->all.n; i++)

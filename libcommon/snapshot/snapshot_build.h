@@ -89,7 +89,8 @@ bool ms_points_need_glance(const struct build *b);
 /* Opens a trace, the traces of a folder, or standard input ("-"). Returns 0, or -1 with b->err
  * set. */
 int ms_build_input(struct build *b, const char *path);
-/* Adds the trace of the image that replaced `p`, which has ended, by exec. Returns 0 or -1. */
+/* Adds the trace of the program image (process between two execs) that replaced `p` by exec; `p`
+ * has ended. Returns 0 or -1. */
 int ms_build_successor(struct build *b, const struct running *p);
 /* Numbers the processes by start time, and links each to its parent. */
 void ms_build_number(struct build *b);

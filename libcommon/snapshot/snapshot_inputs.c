@@ -101,7 +101,8 @@ static void add_from_folder(struct build *b, struct run_folder *f, const char *p
 	size_t before = b->all.n;
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return;
-	if (st.st_size == 0) { /* the image has just begun, or its recorder was killed */
+	if (st.st_size == 0) { /* an empty trace: the program image has just begun, or its recorder
+				  was killed */
 		f->empty = path;
 	} else if (add_trace(b, path, &why) != 0) {
 		note_unreadable(b, why.text);

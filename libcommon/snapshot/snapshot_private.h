@@ -163,8 +163,8 @@ const char **ms_end_verdicts(const struct ms_fill *w);
 
 /* Writes module, frame and stack; sets w->stacks. */
 int ms_fill_stacks(struct ms_fill *w);
-/* Finds the functions through which most sites of their module pass, and sets `wrapper` in the
- * `n` places that name a site. `frames` is indexed by frame number. */
+/* Finds the functions through which most sites of their module pass, and sets `wrapper` in the `n`
+ * places (logical frames) that name a site. `frames` is indexed by frame number. */
 void ms_find_wrappers(const struct ms_recording *t, const struct ms_logical *frames,
 		      struct ms_stack_place *places, size_t n);
 /* Returns the key of each of the `n` places; the caller frees the array. A stack's key begins as

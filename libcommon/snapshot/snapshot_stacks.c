@@ -37,7 +37,7 @@ struct work {
 	bool *used_frames;
 	struct ms_logical *frames; /* logical frames by frame number */
 	MS_ARRAY(struct ms_location) locations;
-	struct ms_stack_place *places; /* place of each location in `locations` */
+	struct ms_stack_place *places; /* place (logical frame) of each location in `locations` */
 	struct ms_signs *signs;        /* one-time bits of each place, without its callers' */
 	int *handles; /* handle of each module by id (ms_symbols_module), -1 = not looked up; [0]:
 			 no module */

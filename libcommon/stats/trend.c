@@ -17,7 +17,7 @@ enum {
 /* Criteria of steady growth, as of a leak. */
 static const double TENTH_RISES = 0.2;    /* minimum rise of a rising tenth, relative to an even
 					     share of the whole rise */
-enum { RISING_TENTHS = 7 };               /* minimum number, including one of the last two */
+enum { RISING_TENTHS = 7 };               /* least rising tenths, incl. one of the last two */
 static const double LARGEST_TENTH = 0.45; /* maximum part of the rise in one tenth; more is a
 					     step */
 static const double SECOND_HALF = 0.6;    /* minimum ratio of the second half's rise to the first's;

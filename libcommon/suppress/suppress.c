@@ -174,8 +174,8 @@ static int frame_line(struct lines *l, struct ms_suppress_detail *d, const char 
 	return bad(l, l->number, "no frame: 'fun:', 'obj:', 'src:' or '...' is expected");
 }
 
-/* Tells whether a line is "Memcheck:Leak", perhaps with several tools before the colon. 1, 0 =
- * another kind, -1 with `err` set. */
+/* Tells whether a line is "Memcheck:Leak", perhaps with several tools before the colon. Returns 1
+ * if so, 0 for another kind, or -1 with `err` set. */
 static int is_leak(struct lines *l, const char *line)
 {
 	const char *colon = line ? strrchr(line, ':') : NULL;

@@ -80,8 +80,8 @@ int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
 		       size_t max);
 
-/* Returns the symbol called by the call instruction whose last byte is at `address` (as above);
- * NULL = not known, for instance without the file. Valid until s is freed. */
+/* Returns the symbol called by the call instruction whose last byte is at `address` (as for
+ * ms_symbols_find); NULL = not known, for instance without the file. Valid until s is freed. */
 const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address);
 
 /* Demangle a C++, Rust or D name into malloc'ed memory; NULL = it is not mangled. Ada's names

@@ -43,7 +43,7 @@ struct file_row {
 
 struct chain_row {
 	uint64_t address;
-	uint32_t first, n; /* range in the table of places */
+	uint32_t first, n; /* range in the table of places (logical frames) */
 };
 
 struct place_row {

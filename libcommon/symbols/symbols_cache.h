@@ -16,7 +16,8 @@
 #include "libcommon/base/arena.h"
 #include "symbols_location.h"
 
-/* Holds the places of an address, innermost first, in the form of ms_symbols_find. */
+/* Holds the places (logical frames) of an address, innermost first, in the form of
+ * ms_symbols_find. */
 struct ms_cached_chain {
 	uint64_t address;
 	size_t n;

@@ -298,9 +298,9 @@ static void put_frames(const struct share *h, struct output *o, struct ms_err *e
 	}
 }
 
-/* Writes, for each module, the worse state that the two shares have. From MS_SYMBOLS_DWARF on,
- * higher states are worse; lower ones are equal in both shares. States are final only after all
- * lookups. */
+/* Writes, for each module, the worse of its states in the two shares, into which the addresses were
+ * divided for two threads. From MS_SYMBOLS_DWARF on, higher states are worse; lower ones are equal
+ * in both shares. States are final only after all lookups. */
 static void put_modules(const struct share shares[2], struct output *o)
 {
 	for (uint32_t id = 1; id <= shares->c->t->modules.n; id++) {

@@ -41,8 +41,8 @@ struct ms_follow {
 /* Opens the trace. NULL with `err` set. */
 struct ms_follow *ms_follow_open(const char *path, struct ms_err *err);
 void ms_follow_close(struct ms_follow *f);
-/* Applies new events for about `budget_ns`. 1: there are more, call again; 0: all present events
- * are applied; -1 with `err` set: reading failed. */
+/* Applies new events for about `budget_ns`. Returns 1 if there are more, so that the caller should
+ * call again; 0 if all present events are applied; or -1 with `err` set if reading failed. */
 int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err);
 /* If the process has replaced its image by exec and the new image's trace exists, switches to that
  * trace and returns true: f->rec is then another recording. Calls `leaving` before the old one is

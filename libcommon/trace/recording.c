@@ -222,8 +222,8 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 	return true;
 }
 
-/* Adds a record about resident memory. Records of a moment are accepted only after the moment's
- * head. */
+/* Adds a record about resident memory. Records of a measurement are accepted only after the
+ * measurement's head record. */
 static bool add_resident(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_row row = {0};
@@ -378,7 +378,7 @@ static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
 								      checkpoints */
 }
 
-/* Processes the result of ms_trace_next. Returns 1 = continue, 0 = at the end, -1 = failed. */
+/* Processes the result of ms_trace_next. Returns 1 to continue, 0 at the end, or -1 on failure. */
 static int take_next(struct ms_recording *t, enum ms_trace_next next, const struct ms_block *b)
 {
 	switch (next) {
@@ -417,7 +417,7 @@ static bool decode_batch(struct ms_recording *t)
 	return n != 0;
 }
 
-/* Reads the next events into t->batch. Returns 1 = done, 0 = at the end, -1 = failed. */
+/* Reads the next events into t->batch. Returns 1 if done, 0 at the end, or -1 on failure. */
 static int next_batch(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
@@ -496,7 +496,7 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 }
 
 /* Applies the events of the batch up to tick `until`; reads a batch first if it is empty. Returns 1
- * = done, 0 = at the end, -1 = failed. */
+ * if done, 0 at the end, or -1 on failure. */
 static int apply(struct ms_recording *t, uint64_t until, struct ms_err *err)
 {
 	int rc = t->batch_at == t->batch_end ? next_batch(t, err) : 1;

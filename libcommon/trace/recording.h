@@ -171,15 +171,15 @@ void ms_recording_stop_at(struct ms_recording *t, uint64_t ns, uint64_t tick, ui
  * the length. */
 uint64_t ms_recording_reached(const struct ms_recording *t);
 
-/* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:
- * *next_ns is the time of the next event; 0: there are no more, everything is read and the model is
- * finished; -1 with `err` set: reading failed. */
+/* Applies the events up to and including `until_ns` (ns since the start of this recording). Returns
+ * 1 with the time of the next event in *next_ns; 0 if there are no more events: everything is read
+ * and the model is finished; or -1 with `err` set if reading failed. */
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
 		     struct ms_err *err);
 
 /* Applies some of the events present, without finishing the model; for readers that follow a
- * growing trace. 1: there may be more; 0: no more now, or the stop position is reached
- * (t->stopped), and t->state is valid; -1 with `err` set: reading failed. */
+ * growing trace. Returns 1 if there may be more; 0 if there are no more now, or the stop position
+ * is reached (t->stopped), and t->state is valid; or -1 with `err` set if reading failed. */
 int ms_recording_step(struct ms_recording *t, struct ms_err *err);
 
 /* Finishes the model of a recording read in steps, as if the trace ended here. No more events can

@@ -28,7 +28,8 @@
 #include "libcommon/base/thread.h"
 #include "format/trace.h"
 
-/* Number of parcels: few enough for the second-level cache, enough to make wake-ups rare. */
+/* Number of parcels (batches of events, or blocks) that the reading-ahead thread fills in turn: few
+ * enough for the second-level cache, enough to make wake-ups rare. */
 #define PARCELS 4u
 #define PARCEL_EVENTS 2048u
 #define STACK_BYTES (512u << 10)

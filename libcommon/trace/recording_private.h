@@ -22,8 +22,8 @@
 struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path);
 /* Tells whether anything could not be read so far. */
 bool ms_recording_damaged(const struct ms_recording *t);
-/* Reads the next block of `types` with its columns `want`. 1 = read, 0 = end of the trace, -1 =
- * failed. The file's reader counts damaged blocks. */
+/* Reads the next block of `types` with its columns `want`. Returns 1 if read, 0 at the end of the
+ * trace, or -1 on failure. The file's reader counts damaged blocks. */
 int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
 			    struct ms_err *err);
 /* Applies a block; for events, it only sets up the decoder. False = its content is invalid. */
@@ -38,9 +38,10 @@ bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block 
  * trace is read in order to its end, a large block of events is partly read, and there are several
  * processors. `want`: bit set of columns, as for ms_trace_next. */
 bool ms_ahead_start(struct ms_recording *t, uint64_t want);
-/* Gets the next result of the thread. True: t->batch has the next events, valid until the next
- * call. False: `next`, `b` and `err` are set as by ms_trace_next; a block of events has no columns,
- * and its events follow. The thread has ended if `next` is not MS_NEXT_BLOCK. */
+/* Gets the next result of the thread. Returns true if t->batch has the next events, which are valid
+ * until the next call. Returns false if `next`, `b` and `err` are set as by ms_trace_next; a block
+ * of events has no columns, and its events follow. The thread has ended if `next` is not
+ * MS_NEXT_BLOCK. */
 bool ms_ahead_next(struct ms_recording *t, enum ms_trace_next *next, struct ms_block *b,
 		   struct ms_err *err);
 /* Ends the thread. Afterwards, nothing more of the recording can be read. */

@@ -137,7 +137,8 @@ static void start_skipping(struct ms_trace *t, size_t first_step)
 	t->start += first_step;
 }
 
-/* Moves to the next valid block header. 1 = found, 0 = none in the present data, -1 with errno. */
+/* Moves to the next valid block header. Returns 1 if found, 0 if there is none in the present data,
+ * or -1 with errno set. */
 static int find_header(struct ms_trace *t)
 {
 	struct ms_block_head h;
