@@ -160,7 +160,7 @@ void lines_without(struct lines *l, const struct ms_proc *p, bool ended)
 	l->skipped += !ended;
 	if (!ended)
 		note(l, p, p->name);
-	/* processes of the previous line are reported at the end of this one */
+	/* processes of the previous line that have ended are reported at the end of this line */
 	for (size_t i = 0; ended && i < l->before.n; i++)
 		if (same(&l->before.v[i], p->pid, p->start_ticks))
 			return;

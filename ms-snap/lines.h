@@ -23,10 +23,10 @@ struct lines_figures {
 /* Adds a process that could be read, with its present name. */
 void lines_process(struct lines *l, const struct ms_proc *p, const char *name, uint64_t wall_ns,
 		   const struct lines_figures *f);
-/* Adds a process that could not be read; `ended`: because it has ended. Processes of a moment are
+/* Adds a process that could not be read; `ended`: because it has ended. The processes of a line are
  * passed in order of pid. */
 void lines_without(struct lines *l, const struct ms_proc *p, bool ended);
-/* Ends the line of a moment and writes it to standard output. 0, or -1 with `err` set. */
+/* Ends the current line and writes it to standard output. Returns 0, or -1 with `err` set. */
 int lines_end(struct lines *l, uint64_t wall_ns, struct ms_err *err);
 /* Tells whether the reader of standard output is gone, without writing anything. */
 bool lines_unread(void);

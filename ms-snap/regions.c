@@ -258,7 +258,8 @@ static bool is_end(const char *why)
 	return strncmp(why, "ended", 5) == 0;
 }
 
-/* Reads a process. NULL = it was added, or is not wanted; else why it could not be read. */
+/* Reads a process. Returns NULL if the process was added, or is not wanted; else why it could not
+ * be read. */
 static const char *read_open(struct reading *r, struct ms_proc *p)
 {
 	struct ms_proc_stat st;
@@ -353,7 +354,7 @@ static int tell_without(struct reading *r, struct target *t, const char *why, bo
 	return 0;
 }
 
-/* Reads the given processes. 0; 1 = none is left; -1 with `err` set. */
+/* Reads the given processes. Returns 0; 1 if none is left; or -1 with `err` set. */
 static int read_targets(struct reading *r, bool first, struct ms_err *err)
 {
 	size_t left = 0;
@@ -388,7 +389,7 @@ static bool wait_until(const struct reading *r, uint64_t at, const sigset_t *eno
 	return true;
 }
 
-/* Reads all processes at one moment. 0; 1 = none is left; -1 with `err` set. */
+/* Reads all processes at one moment. Returns 0; 1 if none is left; or -1 with `err` set. */
 static int read_time(struct reading *r, bool first, struct ms_err *err)
 {
 	int rc = r->o->all ? read_all(r, err) : read_targets(r, first, err);
@@ -412,8 +413,8 @@ static int read_times(struct reading *r, struct ms_err *err)
 	for (uint64_t i = 0; rc == 0 && (!count || i < count); i++) {
 		if (!wait_until(r, start + next, &enough))
 			break;
-		/* Skips moments that passed while this process was stopped: the state of the
-		 * targets then is unknown. */
+		/* Skips the readings that were due while this process was stopped: the state of the
+		 * targets at those times is not known. */
 		uint64_t since = ms_clock_ns(CLOCK_MONOTONIC) - start;
 		r->time_ns = every_ns ? since - since % every_ns : 0;
 		next = r->time_ns + every_ns;

@@ -17,14 +17,16 @@ static const double LAST_AT = .9;    /* earliest last allocation, as a part of t
 static const double BUSY = .99;      /* part of all allocations at which the busy time ends */
 static const double KEPT = .9;       /* least part of a site's blocks that were live at once */
 static const double PART = .1;       /* least part of the peak that is worth a list */
-static const double AT_PEAK = .9;    /* least part of the growth at the peak for it to be listed */
+static const double AT_PEAK = .9;    /* least part of the growth live at the peak for
+					METRIC_GROWING */
 static const double GIVEN_BACK = .5; /* most that a growing site may free, unless it frees all */
-static const double STILL = .25;     /* least rise of the heap in the second half, as a part of the
-				    growth */
+static const double STILL = .25;     /* least rise of the heap in the second half of the busy time,
+					as a part of the bytes that the listed sites kept */
 
 /* Set how many times the peak one site must have allocated to be the main problem. */
 static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* CHURN_RISING if the heap rises */
-static const double RISING = .25; /* least rise in the second half, as a part of the peak */
+static const double RISING = .25; /* least rise in the second half of the busy time, as a part of
+				     the peak */
 
 /* Sets the ratio of peak to live memory up to which the peak of a running process is not listed. */
 static const double LIKE_LIVE = 1.25;
@@ -97,9 +99,9 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)s->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
-/* Returns the size that a site has grown to: its live bytes if the process still runs, else its
- * maximum, which may be earlier than the peak. If the maximum is not known, returns its size at the
- * peak or its rise, whichever is larger. */
+/* Returns the size that a site has grown to: its live bytes if the process still runs; else the
+ * maximum of its live bytes over the whole run; or, if that is not known, the larger of its live
+ * bytes at the heap's peak and its growth (rise_bytes). */
 static uint64_t grown_bytes(const struct model *m, const struct site *s)
 {
 	uint64_t peak = figure_or_0(s->peak.bytes);
@@ -110,9 +112,9 @@ static uint64_t grown_bytes(const struct model *m, const struct site *s)
 					    : s->rise_bytes;
 }
 
-/* Returns the metric for a list of growing sites: their present size if the process still runs;
- * their size at the peak if most of the growth was live then; else their maxima, or their rises if
- * a maximum is not known. */
+/* Returns the metric, that is, the size shown, for a list of growing sites: their present size if
+ * the process still runs; their size at the heap's peak if most of the growth was live then; else
+ * the maximum of each site, or the growth of each site if a maximum is not known. */
 static enum metric growing_metric(const struct model *m, const struct site *const *v, size_t n)
 {
 	uint64_t peak = 0, largest = 0;

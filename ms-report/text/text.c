@@ -78,8 +78,8 @@ void text_end_line(struct out *o)
 	out_char(o, '\n');
 }
 
-/* Writes a part; one that is longer than a line is folded at its blanks. Returns the next
- * column. */
+/* Writes a part of a line; a part that is longer than a line is folded at its blanks. Returns the
+ * next column. */
 static size_t put_part(struct page *p, struct out *o, const char *s, size_t at, size_t indent)
 {
 	while (*s) {

@@ -244,7 +244,8 @@ static const char *const units[METRIC_COUNT][2] = {
 	[METRIC_MAPPED] = {"bytes", "calls"},
 };
 
-/* Makes the columns. On a narrow output, blocks are left out in favour of the source. */
+/* Makes the columns of the table. On a narrow output, the columns of second figures, such as
+ * numbers of blocks, are left out to make room for the source lines. */
 static const struct column *columns_of(struct model *m, const struct annotate *a)
 {
 	struct column *c = ms_arena_alloc(&m->arena, COLUMNS * sizeof *c);

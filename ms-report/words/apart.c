@@ -35,7 +35,7 @@ struct parting {
 	struct apart_shown shown;
 	struct row *rows;
 	struct apart *out;
-	size_t next[PASSES]; /* by pass: first step whose frame the row does not show */
+	size_t next[PASSES]; /* by pass (see above): first step whose frame the row does not show */
 };
 
 #define SAY(...) ms_arena_printf(&d->m->arena, __VA_ARGS__)

@@ -29,7 +29,8 @@ static bool is_command(const char *s, bool first)
 	return (first && strncmp(s, "::", 2) == 0) || strncmp(s, "##[", 3) == 0;
 }
 
-/* Limits the output bytes for one input byte: four bytes become \u{10ffff}, one becomes \xNN. */
+/* Limits the output bytes for one input byte. At most 4 are needed: a byte becomes \xNN, four bytes
+ * become \u{10ffff}. */
 #define GROWTH 8
 
 static size_t clean_one(char *to, const char *s, size_t n, bool ascii, bool plain_too, size_t *used)

@@ -9,7 +9,8 @@
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-/* Selects the moment of each process: the one of --at, else the latest known one. */
+/* Selects for each process the moment of a measurement of resident memory: that of --at, else the
+ * latest known one. */
 #define PICK                                                                                       \
 	"WITH pick AS (SELECT process, max(moment) AS moment FROM resident WHERE state = 'done'"   \
 	" AND (%Q = 'end' OR label = %Q) GROUP BY process),"                                       \
@@ -377,7 +378,7 @@ static const struct column moment_columns[] = {
 	{"process", "process", CELL_ID, .sum = false},
 };
 
-/* Makes a table of all moments that were measured. */
+/* Makes a table of all moments at which resident memory was measured. */
 static struct table moment_table(struct model *m)
 {
 	struct table t = TABLE_OF(moment_columns, .title = "MOMENTS");

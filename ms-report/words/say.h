@@ -30,7 +30,8 @@ const char *say_things(struct model *m, uint64_t n, const char *one);
 /* Returns "2026-11-20 14:02:11 UTC"; with `iso`, "2026-11-20T14:02:11.123456789Z". NULL = not
  * known. */
 const char *say_date(struct model *m, uint64_t ns, bool iso);
-/* Returns the moment of the report inside a sentence, cleaned: "the end", "the peak", "1.5s". */
+/* Returns the moment that the report is about, as a part of a sentence, cleaned: "the end", "the
+ * peak", "1.5s". */
 const char *say_moment(struct model *m, const struct style *st);
 
 /* Return a figure with its interval: "1.31 GiB (1.19-1.44)", "102 k (96.7-107)", "3 blocks (1-12)".

@@ -64,7 +64,7 @@ struct table {
 	size_t column_count;
 	struct row *rows;
 	size_t n, cap;
-	size_t more; /* number of rows folded into the ROW_MORE */
+	size_t more; /* number of rows folded into the ROW_MORE row */
 	bool at;     /* live figures are those at --at, not at the end */
 };
 

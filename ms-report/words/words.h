@@ -39,11 +39,11 @@ const char *words_hidden(struct model *m, const struct style *st);
 
 /* ---- words_totals.c ---- */
 
-/* Returns which image a figure belongs to: ", in image 3 of 5, app", or without exec, which
- * process; NULL for image NONE. */
+/* Returns words for the program image (process between two execs) to which a figure belongs: ", in
+ * image 3 of 5, app"; or, if its process did not exec, for the process. NULL if `image` is NONE. */
 const char *words_image(struct model *m, uint32_t image);
-/* Returns what images held when exec replaced them: "2.7 MiB in 400 blocks, gone with the 4 images
- * that exec replaced"; NULL = there was no exec. */
+/* Returns the memory that program images held when exec replaced them: "2.7 MiB in 400 blocks, gone
+ * with the 4 images that exec replaced"; NULL = there was no exec. */
 const char *words_exec(struct model *m);
 /* Returns how much of the memory live at the report's moment is unreachable, or that (and why) this
  * is not known. */

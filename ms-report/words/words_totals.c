@@ -15,8 +15,8 @@
 #define ELSEWHERE (UINT64_C(16) << 20) /* bytes: smallest RSS worth explaining */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-/* Names an image by its number among the images of its process, or a process without exec by its
- * pid. */
+/* Names a program image by its number among the images of its process, or a process without exec by
+ * its pid. */
 const char *words_image(struct model *m, uint32_t image)
 {
 	if (image == NONE)

@@ -200,8 +200,8 @@ static void draw_to_terminal(struct app *a)
 	term_show(&a->grid);
 }
 
-/* Does the subject's work between frames. If the screen is frozen, does so only with --listen, so
- * that clients get current figures. */
+/* Does the subject's work between screen updates. If the screen is frozen, does so only with
+ * --listen, so that clients get current figures. */
 int app_work(struct app *a, struct ms_err *err)
 {
 	const struct subject *s = app_subject(a);
@@ -253,7 +253,7 @@ static int loop(struct app *a, struct ms_err *err)
 			return 0;
 		int key = term_key(app_patience(a, busy, again, next));
 		draw = key != TERM_NONE;
-		/* handles all pending keys before the next frame */
+		/* handles all pending keys before the next screen update */
 		for (; key != TERM_NONE && !a->quit; key = term_key(0)) {
 			if (key == TERM_GONE)
 				return 0;
@@ -322,7 +322,8 @@ static void break_commands(char *line)
 		*at = '?';
 }
 
-/* Prints a frame as text, long enough for all rows, unless LINES limits it. */
+/* Prints a screen as plain text (a plain frame), long enough for all rows, unless LINES limits
+ * it. */
 static int print_frame(struct app *a, struct ms_err *err)
 {
 	int need = a->trace        ? draw_trace_rows(a->trace)
@@ -366,7 +367,7 @@ int app_print(const struct options *o, struct ms_err *err)
 			rc = write_out("\n", 1, err);
 		if (rc == 0)
 			rc = app_look(&a, err);
-		/* plain frames have no selection */
+		/* plain frames (screens printed as text) have no selection */
 		app_list(&a)->has = false;
 		if (rc == 0)
 			rc = o->json ? print_json(&a, err) : print_frame(&a, err);

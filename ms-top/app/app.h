@@ -10,5 +10,5 @@ struct options;
 int app_run(const struct options *o, struct ms_err *err);
 /* Serves the trace without a screen until a signal ends it. */
 int app_serve(const struct options *o, struct ms_err *err);
-/* Prints plain frames to standard output. */
+/* Prints plain frames (screens as text) to standard output. */
 int app_print(const struct options *o, struct ms_err *err);

@@ -28,10 +28,10 @@ struct deed {
 
 /* Holds the functions of a source of figures: all processes, one process, or a trace. */
 struct subject {
-	/* Updates the figures for a frame. 0, or -1 with `err` set. */
+	/* Updates the figures before the screen is drawn. Returns 0, or -1 with `err` set. */
 	int (*look)(struct app *a, struct ms_err *err);
-	/* Works between updates, for at most about 20 ms. 1: there is more; 0: not now; -1 with
-	 * `err` set. NULL = no work. */
+	/* Works between updates, for at most about 20 ms. Returns 1 if there is more to do, 0 if
+	 * there is nothing now, or -1 with `err` set. NULL = no work. */
 	int (*work)(struct app *a, struct ms_err *err);
 	void (*draw)(struct app *a, const struct screen_state *st);
 	const struct deed *deeds;      /* ends with ACT_NONE */
@@ -73,7 +73,7 @@ struct app {
 	char before_search[96]; /* text of the previous search */
 	size_t search_from;     /* row selected when typing began */
 	struct grid grid;
-	char *line; /* buffer for a line of a plain frame */
+	char *line; /* buffer for a line of a screen printed as text */
 	size_t line_room;
 	struct json_line json;
 	struct log log;
@@ -85,8 +85,8 @@ struct app {
 	void (*confirmed)(struct app *a, int arg); /* argument: 1 */
 	uint64_t asked_of;                         /* id of the process in question */
 	bool frozen, quit;
-	bool look;  /* update before the next frame, even if none is due */
-	bool stale; /* the frame must be redrawn even without a key */
+	bool look;  /* update the figures before the next drawing, even if none is due */
+	bool stale; /* the screen must be redrawn even without a key */
 	bool hurry; /* new figures are expected soon */
 };
 
@@ -101,7 +101,8 @@ struct pattern *app_filter(struct app *a);
 /* Answers requests. Returns the ms after which to call it again; -1 = when the next request
  * comes. */
 int app_answer(struct app *a);
-/* Works between updates. 1: there is more; 0, or -1 with `err` set. */
+/* Works between updates of the figures. Returns 1 if there is more to do, 0 if there is not, or -1
+ * with `err` set. */
 int app_work(struct app *a, struct ms_err *err);
 /* Returns how long to wait, in ms; -1 = without limit. `again`: from app_answer; `next`: time of
  * the next update. */

@@ -40,8 +40,8 @@ static void go_on(struct app *a)
 		trace_again(a->trace, &why);
 }
 
-/* Runs one round. 1: continue; 0: a signal, or the number of updates is reached; -1 with `err`
- * set. */
+/* Runs one round of the server. Returns 1 to continue; 0 after a signal, or when the number of
+ * updates is reached; or -1 with `err` set. */
 static int turn(struct app *a, int signals, uint64_t *next, uint64_t *frames, struct ms_err *err)
 {
 	struct signalfd_siginfo info;

@@ -30,14 +30,14 @@ static int work(struct app *a, struct ms_err *err)
 	if (rc < 0)
 		return -1;
 	tell(a);
-	/* draw at once when a moment that was waited for is available */
+	/* draw at once when the moment of the past that was waited for is available */
 	a->look |= waited && !t->waiting;
 	a->stale |= ms_names_answers(t->names, &pending) != t->answers;
 	a->hurry = pending || t->waiting;
 	return rc;
 }
 
-/* Reads the whole trace, for plain frames, which show all its names. */
+/* Reads the whole trace, for plain frames (screens printed as text), which show all its names. */
 static int complete(struct app *a, struct ms_err *err)
 {
 	int rc = 1;
@@ -46,8 +46,8 @@ static int complete(struct app *a, struct ms_err *err)
 	return rc;
 }
 
-/* Waits for all names and trends, which affect filter and order. Used for a plain frame, which is
- * not updated later. */
+/* Waits for all names and trends, which affect filter and order. Used for a plain frame (screen
+ * printed as text), which is not updated later. */
 static void settle(struct trace *t)
 {
 	for (uint64_t seen = UINT64_MAX; trace_names_came(t, &seen);) {
@@ -90,7 +90,7 @@ static void draw(struct app *a, const struct screen_state *st)
 {
 	if (!a->opt->batch)
 		draw_trace(&a->grid, a->trace, st);
-	/* a plain frame is not updated later, so it waits for all names */
+	/* a plain frame (screen printed as text) is not updated later, so it waits for all names */
 	for (uint64_t seen = UINT64_MAX; a->opt->batch && trace_names_came(a->trace, &seen);) {
 		grid_begin(&a->grid, a->grid.rows, a->grid.cols);
 		draw_trace(&a->grid, a->trace, st);

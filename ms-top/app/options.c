@@ -23,7 +23,8 @@ static int take_sort(struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* Checks the options of --listen. It needs a trace, and cannot be combined with plain frames. */
+/* Checks the options of --listen. It needs a trace, and cannot be combined with plain frames
+ * (screens printed as text). */
 static int check_serve(struct options *o, struct ms_err *err)
 {
 	const struct serve_options *s = &o->serve;

@@ -14,7 +14,7 @@ struct rows;
 struct system;
 struct trace;
 
-/* Holds a line with its newline. Initialize it to zero; the next frame reuses its memory. */
+/* Holds a line of JSON with its newline. Initialize it to zero; the next line reuses its memory. */
 struct json_line {
 	char *v;
 	size_t n, cap;
@@ -27,7 +27,8 @@ void json_free(struct json_line *to);
 
 /* ---- for the files that write frames ---- */
 
-/* Begins a frame with the members that all frames have; json_end ends it. */
+/* Begins the JSON object of one update of the figures, with the members that all such objects have;
+ * json_end ends it. */
 struct ms_json json_begin(struct json_line *to, const char *mode);
 void json_end(struct ms_json *j);
 /* Writes the trend of a figure. Rates are null while its history is too short. */

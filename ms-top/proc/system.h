@@ -42,7 +42,8 @@ struct system_process {
 	uint64_t ended_ns;
 	uint64_t rss, vsz;                        /* bytes */
 	uint64_t largest;                         /* largest RSS seen */
-	struct source_figures figures;            /* costly; `heap` is the anonymous memory */
+	struct source_figures figures;            /* from the costly files; `heap` is the anonymous
+						     memory */
 	uint64_t cpu_ticks, faults, major_faults; /* totals so far */
 	uint64_t read_bytes, written_bytes;       /* totals so far; SYSTEM_UNKNOWN = not
 						     permitted */
@@ -78,7 +79,9 @@ struct system {
 	uint64_t now_ns, last_ns;         /* times of the last two updates; 0 = none */
 	uint64_t first_ns;                /* time of the first update */
 	uint64_t pinned;                  /* id of a row that is kept after its process has ended */
-	size_t turn, read;                /* turn: next row for costly files; read: rows read */
+	size_t turn, read;                /* turn: index of the row whose costly files are read
+					     next; read: number of rows whose costly files were
+					     read */
 	size_t kept, keep;                /* number of stat descriptors open, and permitted */
 	DIR *list;                        /* /proc; stays open, so that updates allocate no
 					     memory */
@@ -92,7 +95,7 @@ int system_open(struct system *s, const char *root, struct ms_err *err);
 /* Updates all processes. 0, or -1 with `err` set: /proc itself is gone. */
 int system_look(struct system *s, struct ms_err *err);
 /* Reads the costly files of the next few of `n` rows, within a 200th of the time between updates,
- * so that all rows have their turn; with `all`, reads those of every row. */
+ * so that the files of all rows are read in turn; with `all`, reads those of every row. */
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);
 /* Returns all arguments, separated by blanks, of a process for which `command` is too short; valid

@@ -43,8 +43,8 @@ bool pattern_matches(const struct pattern *p, const struct system *s,
 	return all && pattern_matches_text(p, all);
 }
 
-/* Tells whether the process matches the filter. Its figures do not matter, so this is evaluated
- * once: regexec() allocates memory. */
+/* Tells whether the process matches the filter, which does not test figures that change with time.
+ * The result is therefore computed only once: regexec() allocates memory. */
 static bool is_shown(const struct rows *r, const struct system *s, struct system_process *p)
 {
 	if (p->matched_by != r->filter.serial) {

@@ -74,7 +74,8 @@ static void count(struct past_state *s)
 	s->before.ns = s->ns - s->window_ns;
 }
 
-/* Runs to the state after the last event at or before `ns`. False = abandoned, or `err` is set. */
+/* Applies the events up to and including those at `ns`. Returns false if the request was abandoned,
+ * or if reading failed and `err` is set. */
 static bool run_to(struct past *p, uint64_t number, struct ms_recording *t, uint64_t ns,
 		   struct ms_err *err)
 {

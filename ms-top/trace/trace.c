@@ -312,8 +312,8 @@ static void set_rate(struct trace_sum *s, double seconds, bool all, bool move)
 		s->before = s->allocations;
 }
 
-/* Updates rates over the time since the latest frame that is old enough, or for a finished trace,
- * over the whole recording. */
+/* Updates rates over the time since the latest screen update that is old enough, or for a finished
+ * trace, over the whole recording. */
 static void rate_up(struct trace *t)
 {
 	const struct trace_total *now = &t->total, none = {0};
@@ -341,8 +341,8 @@ static void rate_up(struct trace *t)
 		t->before = *now;
 }
 
-/* Tells whether sums and order have been unchanged for two frames in a row, after which all rates
- * are 0. */
+/* Tells whether sums and order have been unchanged for two screen updates in a row, after which all
+ * rates are 0. */
 static bool nothing_new(struct trace *t)
 {
 	const struct ms_recording *rec = t->shown;

@@ -194,9 +194,9 @@ struct trace {
 	struct forecast forecast; /* forecast for the program while it is recorded on this
 				     machine */
 
-	uint64_t answers; /* number of answers of t->names at the latest frame */
+	uint64_t answers; /* number of answers of t->names at the latest screen update */
 	uint64_t looks;
-	/* State on which the sums depend; `times` = number of frames without a change. */
+	/* State on which the sums depend; `times` = number of screen updates without a change. */
 	struct trace_seen {
 		const struct ms_recording *rec;
 		uint64_t position, verdicts, answers;
@@ -216,8 +216,8 @@ struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, s
 struct trace *trace_open_begun(const char *path, const struct ms_wrappers *wrappers,
 			       struct ms_err *err);
 void trace_close(struct trace *t);
-/* Reads more of the trace, for about 20 ms. 1: there is more; 0: there is not; -1 with `err`
- * set. */
+/* Reads more of the trace, for about 20 ms. Returns 1 if there is more, 0 if there is not, or -1
+ * with `err` set. */
 int trace_work(struct trace *t, struct ms_err *err);
 /* Reads the file that now has the name, from its start. 0, or -1 with `err` set and nothing
  * changed. */
@@ -225,7 +225,7 @@ int trace_again(struct trace *t, struct ms_err *err);
 /* Waits for requested names. True = names arrived since *seen; the caller must repeat its requests,
  * which may request further names. */
 bool trace_names_came(struct trace *t, uint64_t *seen);
-/* Computes the figures of a frame from the events read so far. */
+/* Computes the figures that the screen shows, from the events read so far. */
 void trace_look(struct trace *t);
 /* Sets the baseline to the present figures. */
 void trace_set_base(struct trace *t);
@@ -241,7 +241,7 @@ bool trace_is_polled(const struct ms_recording *rec);
  * estimates. */
 uint64_t trace_calls(const struct ms_replay *r, size_t cell);
 struct trace_total trace_counts(const struct ms_replay *r);
-/* Returns the site with stack node `node` in the latest frame; NULL = none. */
+/* Returns the site with stack node `node`, as of the latest screen update; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);
 /* Returns the trend of all live bytes, at the latest moment. */
@@ -252,14 +252,14 @@ const char *trace_verdict(const struct trace *t, struct trace_site *s);
 void trace_travel(struct trace *t, uint64_t ns);
 /* Returns the step of time travel, in ns. */
 uint64_t trace_step(const struct trace *t);
-/* Stores the moment of the latest frame in the syntax of ms-snap --at. */
+/* Stores the moment that the screen shows, in the syntax of ms-snap --at. */
 void trace_point(const struct trace *t, char *text, size_t room);
 /* Returns the state in a few words: recording, ended, ... *trouble: the state is a problem. */
 const char *trace_state(const struct trace *t, bool *trouble);
 
 /* ---- trace_rows.c ---- */
 
-#define TRACE_TRENDS 200u /* trends updated per frame when rows are sorted by them */
+#define TRACE_TRENDS 200u /* trends renewed per screen update if rows are sorted by trend */
 
 void trace_rows(struct trace *t);
 /* Finds a column that rows can be sorted by, by its title. -1 with `err` set. */

@@ -110,8 +110,8 @@ static bool thread_before(const void *arg, uint32_t a, uint32_t b)
 
 /* ---- rows ---- */
 
-/* Updates the trends of some sites per frame: sorting by trends needs those of all sites, and one
- * costs as much as a thousand comparisons. */
+/* Updates the trends of some sites per screen update: sorting by trends needs those of all sites,
+ * and one costs as much as a thousand comparisons. */
 static void renew_trends(struct trace *t)
 {
 	if (t->sort != SITE_RATE && t->sort != SITE_VERDICT)

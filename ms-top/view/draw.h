@@ -25,20 +25,20 @@ struct screen_state {
 	double delay_s;
 };
 
-/* Draw a frame into a grid that has the size of the screen (grid_begin). */
+/* Draw a screen into a grid that has the size of the terminal (grid_begin). */
 void draw_system(struct grid *g, struct system *s, const struct rows *r, const struct chosen *c,
 		 const struct screen_state *st);
 void draw_process(struct grid *g, const struct process *p, const struct screen_state *st);
 /* Draws the keys, one screen per page, from page 0. Returns the number of pages. */
 int draw_help(struct grid *g, unsigned where, int page);
 void draw_columns(struct grid *g, const struct column_set *set, int at, enum column_id sort);
-/* Return the rows that a complete frame needs, for plain output. */
+/* Return the number of rows that a complete screen needs, for plain output. */
 int draw_system_rows(const struct rows *r);
 int draw_process_rows(const struct process *p);
 
 /* ---- for the files that draw ---- */
 
-/* Draws the names of the `n` views of a frame, and marks `now`. Returns the column after them. */
+/* Draws the names of the `n` views of a screen, and marks `now`. Returns the column after them. */
 int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now);
 /* Draws titles of columns; the sort column has a mark. */
 void draw_titles(struct grid *g, int row, const struct column *c, const struct column_places *p,
@@ -52,7 +52,7 @@ const char *draw_verdict(const struct ms_trend *t);
 /* ---- draw_trace.c ---- */
 
 void draw_trace(struct grid *g, struct trace *t, const struct screen_state *st);
-/* Returns the rows that a complete frame needs, for plain output. */
+/* Returns the number of rows that a complete screen needs, for plain output. */
 int draw_trace_rows(const struct trace *t);
 
 /* ---- for the files that draw a trace ---- */
