@@ -67,8 +67,8 @@ static inline struct ms_event_thread *thread_of(struct ms_event_model *m, uint32
 	return &m->threads[thread % MS_EVENT_THREAD_SLOTS];
 }
 
-/* Returns the slot of the second prediction of an allocation's stack. The four functions below
- * return the slots of the other predictions: stack, size and freed block. */
+/* Returns the table slot of the second prediction of an allocation's stack. The four functions
+ * below return the slots of the other predictions: stack, size and freed block. */
 static inline uint32_t *stack_second(struct ms_event_model *m, const struct ms_event_thread *t)
 {
 	return &m->stack1[slot_of(t->stack, 0)];

@@ -143,11 +143,11 @@ enum ms_info_field {
 	MS_INFO_CWD = 16,          /* bytes */
 	MS_INFO_SESSION = 17,      /* 16 bytes: equal for all program images (processes between two
 				      execs) of one ms-record run */
-	MS_INFO_IMAGE = 18,        /* number of this image in that run, 0 = launched */
-	MS_INFO_PARENT_IMAGE = 19, /* image that forked or exec'ed this one, plus 1 */
+	MS_INFO_IMAGE = 18,        /* number of this program image in that run, 0 = launched */
+	MS_INFO_PARENT_IMAGE = 19, /* program image that forked or exec'ed this one, plus 1 */
 	MS_INFO_UID = 20,
 	MS_INFO_BOOT_ID = 21, /* bytes */
-	/* Fields of an image created by fork: */
+	/* Fields of a program image created by fork: */
 	MS_INFO_FORKED = 22,           /* 1 */
 	MS_INFO_FORK_EVENT = 23,       /* events in the parent's trace before the fork */
 	MS_INFO_FORK_NUMBER = 24,      /* allocations in the parent's trace before the fork */
@@ -286,7 +286,8 @@ enum ms_end_field {
 	MS_END_SUCCESSOR = 17,   /* bytes: path of the trace of the program that this one exec'ed,
 				    relative to this file's folder */
 	MS_END_ALLOCATOR = 18,   /* bytes, repeated: "glibc 2.36" */
-	MS_END_IMAGES_KEPT = 19, /* launched image only: number of further traces in FILE.d */
+	MS_END_IMAGES_KEPT = 19, /* launched program image only: number of further traces in
+				    FILE.d */
 	MS_END_IMAGES_TRIVIAL = 20,
 	MS_END_REMOTE_UNWINDS = 21,
 	MS_END_VERIFIED = 22, /* stacks compared in verify mode */
@@ -324,11 +325,11 @@ enum ms_end_field {
 	MS_END_LEFT =
 		48, /* bytes, repeated: pid of a process that outlived the command, unrecorded */
 	MS_END_IMAGES_MISSED =
-		49, /* launched image only: number of programs that could not be recorded */
+		49, /* launched program image only: number of programs that could not be recorded */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */
-	MS_ENDED_EXEC = 2, /* the process exec'ed another image */
+	MS_ENDED_EXEC = 2, /* the process exec'ed another program */
 	MS_ENDED_STOP = 3, /* -d, --max-size or a signal stopped the recording */
 	MS_ENDED_DISK = 4, /* the output could not be written any more */
 };

@@ -41,7 +41,8 @@ struct matching {
 	MS_ARRAY(struct row) rows;
 };
 
-/* Assigns each spot to a row. Rows with both sides come first. */
+/* Assigns each spot (place that allocates, see spots.h) to a row. Rows with both sides come
+ * first. */
 void match(struct matching *m);
 void match_free(struct matching *m);
 

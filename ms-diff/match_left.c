@@ -21,7 +21,8 @@ enum {
 	MOST_FRAMES = 2,      /* maximum frames added or removed if figures are only similar */
 };
 
-/* Holds the unmatched spots of a side: one entry per spot, and one per chain with several spots. */
+/* Holds the unmatched spots (places that allocate, see spots.h) of a side: one entry per spot, and
+ * one per chain with several spots. */
 struct left {
 	struct leftover {
 		uint32_t spot;     /* first spot */

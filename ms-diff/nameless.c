@@ -120,8 +120,8 @@ static uint32_t root_of(uint32_t *set, uint32_t i)
 	return i;
 }
 
-/* Joins spots whose stacks have equal addresses. Two calls in one line are one spot if line numbers
- * are known, and two spots if not. */
+/* Joins spots (places that allocate, see spots.h) whose stacks have equal addresses. Two calls in
+ * one line are one spot if line numbers are known, and two spots if not. */
 static void join_spots(struct matching *m, uint32_t *set)
 {
 	struct intern keys = {0};

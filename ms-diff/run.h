@@ -52,7 +52,8 @@ struct run_site {
 	double allocations, bytes; /* over the whole run, even if moments are compared */
 	int64_t most_bytes;        /* maximum live bytes */
 	struct limits *sampled;    /* DIFF_FIGURES intervals, or NULL */
-	uint32_t spot;             /* index of the site's spot, see spots.h */
+	uint32_t spot;             /* index of the site's spot (place that allocates, see
+				      spots.h) */
 	const char *verdict, *key; /* verdict and key of the stack as recorded, or NULL */
 };
 

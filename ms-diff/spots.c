@@ -190,8 +190,8 @@ static void make_chain_of_key(struct spots *s, const struct run_site *site, stru
 	*MS_PUSH(&c->links) = (struct link){NONE, key};
 }
 
-/* Returns the spot of a site's chain; adds it if needed. `index` finds the spots of a side by the
- * number of the whole stack. */
+/* Returns the spot (place that allocates) of a site's chain; adds it if needed. `index` finds the
+ * spots of a side by the number of the whole stack. */
 static uint32_t spot_of(struct spots *s, const struct run *r, const struct run_site *site,
 			struct chain *c, struct intern *index)
 {

@@ -22,8 +22,9 @@ void images_link(struct model *m)
 	for (uint32_t i = 0; i < m->processes.n; i++) {
 		struct process *p = &m->processes.v[i];
 		p->became = p->became_row > 0 ? MODEL_FIND(m->processes, p->became_row) : NONE;
-		p->became = p->became > i ? p->became : NONE; /* accepts only later images, so that
-								 following the links terminates */
+		p->became = p->became > i ? p->became : NONE; /* accepts only later program images,
+								 so that following the links
+								 terminates */
 		m->images += p->became != NONE;
 		last = p->became == NONE ? i : last;
 		if (p->at_sum_peak_bytes == m->sum_peak_bytes && p->at_sum_peak_bytes)

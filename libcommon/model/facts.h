@@ -11,7 +11,7 @@
  * images that were replaced, and finds the images of the overall peak and end. Needs
  * m->sum_peak_bytes. */
 void images_link(struct model *m);
-/* Returns the last image that the process of `p` became by exec; may be `p`. */
+/* Returns the last program image that the process of `p` became by exec; may be `p`. */
 const struct process *images_last(const struct model *m, const struct process *p);
 /* Returns the id of the process to which an overall figure (the peak, the end) belongs; UNKNOWN =
  * to several, or the figure is not known. */

@@ -109,8 +109,8 @@ static void sum_samples(struct model *m)
 	}
 }
 
-/* Computes the overall peak RSS: the largest of all images of one process; not known for several
- * processes, whose peaks differ in time. */
+/* Computes the overall peak RSS: the largest of all program images of one process; not known for
+ * several processes, whose peaks differ in time. */
 static void sum_rss(struct model *m)
 {
 	struct totals *all = &m->totals;
@@ -136,7 +136,7 @@ static void sum_processes(struct model *m)
 		uint64_t *a = &m->totals.allocations;
 		const uint64_t *b = &p->totals.allocations;
 		struct totals all = p->totals;
-		if (p->became != NONE) { /* the image was replaced by exec before the end */
+		if (p->became != NONE) { /* the program image was replaced by exec before the end */
 			all.unreachable_bytes = all.unreachable_blocks = all.end_rss_bytes = 0;
 			b = &all.allocations;
 		}

@@ -227,7 +227,7 @@ struct process {
 	struct quality quality;
 	struct end_scan end_scan;
 	int64_t became_row; /* id of the program image that replaced this one by exec, 0 = none */
-	uint32_t became;    /* index of the image that replaced this one, or NONE */
+	uint32_t became;    /* index of the program image that replaced this one, or NONE */
 	struct estimates *est;
 };
 
@@ -328,8 +328,10 @@ struct model {
 	struct mmap_usage at_mmap; /* all processes at the moment of --at */
 	uint64_t at_time_ns, duration_ns;
 	uint32_t images;     /* number of processes that exec replaced by another program image */
-	uint32_t peak_image; /* index of the image that held the whole peak; NONE = several did */
-	uint32_t end_image;  /* index of the only image that existed at the end; NONE = several */
+	uint32_t peak_image; /* index of the program image that held the whole peak; NONE = several
+				did */
+	uint32_t end_image;  /* index of the only program image that existed at the end; NONE =
+				several */
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* peak of the sum over all processes, and its
 						      time on the shared clock */
 	bool part; /* some process has events that --at, --from or --to excluded */

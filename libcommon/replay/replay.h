@@ -121,14 +121,14 @@ struct ms_replay_span {
 };
 #define MS_TIMELINE_SPANS 512u
 
-/* Holds the sums of samples at a moment. */
+/* Holds the sums of samples at a moment of the recording. */
 struct ms_sampled_moment {
 	struct ms_sampled_sum total;
 	struct ms_sampled_sum *sites; /* sum of each site, for the first `site_count` sites */
 	size_t site_count;
 };
 
-/* Holds mapped memory and slacks at a moment: see replay_mapped.h. */
+/* Holds mapped memory and slacks at a moment of the recording: see replay_mapped.h. */
 struct ms_beside_moment {
 	uint64_t slack_bytes, mapped_bytes;
 	struct ms_beside_figure {

@@ -61,7 +61,7 @@ void ms_sampled_free(struct ms_sampled *s);
 void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t cell);
 void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
 			const struct ms_live_block *b);
-/* Saves the sums at a moment. */
+/* Saves the sums at a moment of the recording. */
 void ms_sampled_moment(const struct ms_sampled *s, struct ms_sampled_moment *m);
 /* Returns the bytes that a recorded block of that size represents; in a recording that is not
  * sampled, its size. */

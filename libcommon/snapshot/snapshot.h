@@ -19,7 +19,7 @@ struct ms_err;
 struct ms_recording;
 struct ms_wrappers;
 
-/* The PRAGMAs application_id and user_version of an image. */
+/* The PRAGMAs application_id and user_version of the database of a snapshot. */
 #define MS_SNAPSHOT_APPLICATION_ID 0x4d53636f /* "MSco" */
 #define MS_SNAPSHOT_VERSION 2
 
@@ -112,12 +112,13 @@ bool ms_snapshot_incomplete(sqlite3 *db);
 /* Returns the database image in reproducible bytes (sqlite3_serialize after VACUUM), to be freed
  * with sqlite3_free. NULL with `err` set on failure. */
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err);
-/* Writes the image to `path`. NULL = standard output, refused if that is a terminal. Returns 0,
- * or -1 with `err` set. */
+/* Writes the database image to `path`. NULL = standard output, refused if that is a terminal.
+ * Returns 0, or -1 with `err` set. */
 int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err);
 
-/* Writes an image to `path` (NULL = standard output). No file that SQLite would apply to the image,
- * such as a journal, may exist beside it. Returns 0, or -1 with `err` set. In snapshot_beside.c. */
+/* Writes a database image to `path` (NULL = standard output). No file that SQLite would apply to
+ * the image, such as a journal, may exist beside it. Returns 0, or -1 with `err` set. In
+ * snapshot_beside.c. */
 int ms_snapshot_put(const char *path, const void *image, size_t size, struct ms_err *err);
 
 /* Runs statements without results. Returns 0, or -1 with `err` set. */

@@ -180,7 +180,7 @@ int ms_build_input(struct build *b, const char *path)
 	return rc;
 }
 
-/* Finds the number of the image in a file name: "ls.4711.3.trace" is of image 3. */
+/* Finds the number of the program image in a file name: "ls.4711.3.trace" is of image 3. */
 static bool image_of_name(const char *path, uint32_t *image)
 {
 	const char *dot = strrchr(path, '.');
@@ -194,9 +194,9 @@ static bool image_of_name(const char *path, uint32_t *image)
 	return end != dot && v < UINT32_MAX && strcmp(end, ".trace") == 0;
 }
 
-/* Returns the trace to use in place of a successor's missing trace `path`: if that image was
- * trivial, the trace of the program that replaced it by exec, or "" if there was none. NULL: the
- * trace should exist. */
+/* Returns the trace to use in place of a successor's missing trace `path`: if that program image
+ * was trivial, the trace of the program that replaced it by exec, or "" if there was none. NULL:
+ * the trace should exist. */
 static const char *beyond_trivial(struct build *b, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -215,8 +215,8 @@ static const char *beyond_trivial(struct build *b, const char *path)
 	return m ? ms_arena_printf(&b->arena, "%s/%s", folder, m->trace) : NULL;
 }
 
-/* Returns the expected path of the trace of the image that replaced `p` by exec; NULL if no image
- * did. */
+/* Returns the expected path of the trace of the program image that replaced `p` by exec; NULL if no
+ * image did. */
 static const char *successor_path(struct build *b, const struct running *p)
 {
 	const struct ms_fields *e = &p->keep.rec->end;
@@ -275,8 +275,8 @@ static int by_start(const void *a, const void *b)
 	       strcmp(x->path, y->path);
 }
 
-/* Identifies an image by the run of ms-record, which has a name of 16 arbitrary bytes, and the
- * number of the image in this run. */
+/* Identifies a program image by the run of ms-record, which has a name of 16 arbitrary bytes, and
+ * the number of the image in this run. */
 struct image_key {
 	const char *session;
 	size_t session_bytes;
@@ -316,7 +316,8 @@ static const struct ms_run_index *index_of(const struct build *b, const struct i
 	return NULL;
 }
 
-/* Returns the row id of image `key`, or of the nearest ancestor with a row; 0 = there is none. */
+/* Returns the row id of program image `key`, or of the nearest ancestor with a row; 0 = there is
+ * none. */
 static int64_t row_of(const struct build *b, const struct image_key *keys, struct image_key key)
 {
 	const struct ms_run_index *x = index_of(b, &key);

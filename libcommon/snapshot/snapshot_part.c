@@ -117,7 +117,7 @@ int ms_fill_polled(struct ms_fill *w)
 #define REPLACED "(SELECT id FROM process WHERE became IS NOT NULL)"
 #define NONE_LIVE " SET live_bytes = live_bytes * 0, live_blocks = live_blocks * 0 WHERE "
 
-/* Finds replaced images: only the image that a process replaced by exec is the parent of an
+/* Finds replaced program images: only the image that a process replaced by exec is the parent of an
  * image with the same pid. */
 static const char replace[] =
 	"UPDATE process SET became = q.id FROM (SELECT id, parent, pid FROM process) q"

@@ -242,8 +242,8 @@ int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *
 /* Marks the sites of f->signs, with unknown sizes, that are known one-time allocations of the
  * runtime. Call it when all rows of all processes are written. Returns 0, or -1 with f->err set. */
 int ms_fill_one_time(struct ms_filling *f);
-/* Links images that replaced each other, and subtracts blocks that an exec freed from the live
- * blocks at the end. Call it when all rows of all processes are written. Returns 0, or -1 with
+/* Links program images that replaced each other, and subtracts blocks that an exec freed from the
+ * live blocks at the end. Call it when all rows of all processes are written. Returns 0, or -1 with
  * `err` set. */
 int ms_fill_replaced(sqlite3 *db, struct ms_err *err);
 /* Writes all tables of one process. Returns 0, or -1 with f->err set. */

@@ -158,8 +158,8 @@ static bool of_guest(const struct ms_recording *t, const struct ms_frame *f)
 	return m && m->number[MS_MODULE_KIND] == 3;
 }
 
-/* Returns the slot of a frame without a name; its module may still show that it belongs to the
- * runtime. */
+/* Returns the table entry of a frame without a name; its module may still show that it belongs to
+ * the runtime. */
 static struct slot nameless(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];
@@ -183,7 +183,7 @@ static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32
 	return (struct slot){v, count, TOLD};
 }
 
-/* Fills the slot at once if possible; else queues a question. */
+/* Fills the table entry of the frame at once if possible; else queues a question. */
 static void find(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];

@@ -67,7 +67,7 @@ struct ms_elf *ms_elf_open(const char *path);
 /* Opens the file `fd`, which stays open, as ms_elf_open does, but without calling ms_elf_watch;
  * `path` is its name in messages. */
 struct ms_elf *ms_elf_held(int fd, const char *path);
-/* Opens a copy of an image in memory as ms_elf_open does; `path` is its name. */
+/* Opens a copy of an ELF file in memory as ms_elf_open does; `path` is its name. */
 struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size);
 /* Opens a mapping as ms_elf_copy does, and takes ownership of it. */
 struct ms_elf *ms_elf_take(const char *path, void *map, size_t size);

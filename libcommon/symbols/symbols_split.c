@@ -84,7 +84,7 @@ static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 
 /* ---- opening ---- */
 
-/* Finds the unit whose number is x->id in the opened image. */
+/* Finds the unit whose number is x->id in the opened ELF image. */
 static bool find_unit(struct ms_split *x)
 {
 	Dwarf_CU *unit = NULL, *next;

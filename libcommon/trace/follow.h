@@ -33,9 +33,10 @@ struct ms_follow {
 	int same_boot;          /* 1 = recorded since this machine started, 0 = not, -1 = not
 				   checked yet */
 	bool caught_up;         /* everything in the file has been applied */
-	unsigned images;        /* number of images followed before this one, one per exec */
-	char waits_for[4096];   /* path of the next image's trace, if it does not exist yet; "" =
-				   none */
+	unsigned images;        /* number of program images followed before this one, one per
+				   exec */
+	char waits_for[4096];   /* path of the next program image's trace, if it does not exist yet;
+				   "" = none */
 };
 
 /* Opens the trace. NULL with `err` set. */
@@ -44,9 +45,9 @@ void ms_follow_close(struct ms_follow *f);
 /* Applies new events for about `budget_ns`. Returns 1 if there are more, so that the caller should
  * call again; 0 if all present events are applied; or -1 with `err` set if reading failed. */
 int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err);
-/* If the process has replaced its image by exec and the new image's trace exists, switches to that
- * trace and returns true: f->rec is then another recording. Calls `leaving` before the old one is
- * closed. */
+/* If the process has replaced its program image by exec and the new image's trace exists, switches
+ * to that trace and returns true: f->rec is then another recording. Calls `leaving` before the old
+ * one is closed. */
 bool ms_follow_successor(struct ms_follow *f, void (*leaving)(void *arg), void *arg);
 /* Switches, as ms_follow_successor does, to the file that now has the name (after MS_FILE_REPLACED
  * or MS_FILE_CUT). 0, or -1 with `err` set and nothing changed. */

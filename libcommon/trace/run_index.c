@@ -13,7 +13,7 @@
 #include "libcommon/base/io.h"
 #include "libcommon/base/order.h"
 
-#define INDEX_MAX ((size_t)1 << 28) /* bytes: enough for more than a million images */
+#define INDEX_MAX ((size_t)1 << 28) /* bytes: enough for more than a million program images */
 
 enum { COLUMN_IMAGE, COLUMN_PARENT, COLUMN_PID, COLUMN_TRACE = 9, COLUMNS };
 

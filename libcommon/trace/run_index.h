@@ -12,7 +12,8 @@
 struct ms_run_image {
 	uint32_t number, parent; /* parent: number + 1, 0 = none known */
 	int64_t pid;
-	const char *trace; /* name in the folder; "../FILE" for the first image; NULL = not kept */
+	const char *trace; /* name in the folder; "../FILE" for the first program image; NULL = not
+			      kept */
 };
 
 struct ms_run_index {
@@ -28,8 +29,8 @@ void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_are
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a);
 void ms_run_index_free(struct ms_run_index *x);
 
-/* Returns the image with that number; NULL = not in the index. */
+/* Returns the program image with that number; NULL = not in the index. */
 const struct ms_run_image *ms_run_index_find(const struct ms_run_index *x, uint32_t number);
-/* Returns the image that replaced image `number` by exec in the same process. NULL = not in the
- * index. */
+/* Returns the program image that replaced image `number` by exec in the same process. NULL = not in
+ * the index. */
 const struct ms_run_image *ms_run_index_next(const struct ms_run_index *x, uint32_t number);

@@ -294,7 +294,7 @@ static long pause_of(const struct attach *a, int result)
 }
 
 /* Runs `f` in the helper and repeats it if not all threads stopped in time, or if some were inside
- * the image. Repeats attach_restore even if the helper was killed. */
+ * the guest image. Repeats attach_restore even if the helper was killed. */
 static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
 	uint64_t until = clock_mono() + HELP_NS;

@@ -51,8 +51,8 @@ int attach_go(struct attach *a, struct session *s, struct ms_err *err);
 /* Restores the functions' entries and unmaps the session's memory from the process. Call once;
  * events recorded so far remain in the rings. */
 void attach_detach(struct attach *a);
-/* Maps a page for slots within jump distance of [low, high), in a process that is being recorded.
- * Returns the page's address; 0 = no room. */
+/* Maps a page for hook slots within jump distance of [low, high), in a process that is being
+ * recorded. Returns the page's address; 0 = no room. */
 uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
 /* Declares that the calling thread has stopped all threads of the process and keeps them stopped
  * during the next calls; with `stopped` = NULL, that it no longer does. `entry_sp`: the stack

@@ -79,7 +79,7 @@ static bool find_manifest(struct attach_image *im)
 	return im->manifest != 0;
 }
 
-/* Tells whether the image's note section begins with a build-id, by which an image is
+/* Tells whether the guest image's note section begins with a build-id, by which an image is
  * recognized. */
 static bool has_build_id(void)
 {

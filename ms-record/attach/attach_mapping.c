@@ -374,8 +374,8 @@ int attach_map(void *arg, void *shared)
 		*out = before;
 		return ATTACH_AGAIN;
 	}
-	/* No thread can execute the image before entries are replaced, so it is written while all
-	 * run. */
+	/* No thread can execute the guest image before entries are replaced, so it is written while
+	 * all run. */
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))

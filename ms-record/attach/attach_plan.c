@@ -89,7 +89,7 @@ static bool is_sound(const struct mg_manifest *m)
 	return true;
 }
 
-/* Tells whether any hooked entry still jumps into the image to which manifest `m` belongs. */
+/* Tells whether any hooked entry still jumps into the guest image to which manifest `m` belongs. */
 static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 {
 	for (uint32_t i = 0; i < m->hook_count; i++)
@@ -98,8 +98,8 @@ static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 	return false;
 }
 
-/* Reuses the mapped image `at` if it is of this version; if there are several, the one that entries
- * jump to. Returns 0, or -1 with `err` set: another ms-record is attached, or the image is
+/* Reuses the mapped guest image `at` if it is of this version; if there are several, the one that
+ * entries jump to. Returns 0, or -1 with `err` set: another ms-record is attached, or the image is
  * unusable. */
 static int take_image(struct attach *a, const struct attach_map *at, struct ms_err *err)
 {
@@ -438,7 +438,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
-/* Uses one more slot of the page, which several entries of near[] may share. */
+/* Uses one more hook slot of the page, which several entries of near[] may share. */
 static void use_slot(struct attach *a, struct near *n)
 {
 	n->used++;

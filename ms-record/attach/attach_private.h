@@ -23,13 +23,13 @@ struct range {
 	uint64_t start, bytes;
 };
 
-/* Describes a page of slots that must be within jump distance of a module's entries. */
+/* Describes a page of hook slots that must be within jump distance of a module's entries. */
 struct near {
 	uint64_t low, high; /* address range of the module's entries */
 	uint64_t page;      /* 0 = not mapped yet */
-	uint32_t taken;     /* slots taken by an earlier attachment */
-	uint32_t used;      /* slots taken, ours included */
-	uint32_t count;     /* functions that need a slot */
+	uint32_t taken;     /* hook slots taken by an earlier attachment */
+	uint32_t used;      /* hook slots taken, ours included */
+	uint32_t count;     /* functions that need a hook slot */
 	bool fresh;
 };
 
@@ -41,7 +41,7 @@ struct target {
 	uint32_t near; /* index into shared.near */
 	bool must;     /* the function is required: --hook names it, or figures would be wrong
 			  without its hook */
-	bool fresh;    /* the target's slot is not written yet */
+	bool fresh;    /* the target's hook slot is not written yet */
 };
 
 /* Holds the arguments and results of functions that the helper runs, in memory that the helper
@@ -83,8 +83,9 @@ struct attach {
 	char exe[4097];
 
 	struct attach_image image; /* content is set once the address is known */
-	bool adopted;              /* image, gate and slots of an earlier attachment are reused */
-	bool foreign;              /* an image of another version is mapped */
+	bool adopted;              /* guest image, gate and hook slots of an earlier attachment are
+				      reused */
+	bool foreign;              /* an guest image of another version is mapped */
 	struct mg_manifest manifest;
 	uint64_t manifest_at;
 
@@ -104,7 +105,7 @@ struct attach {
 	int memfd;
 
 	unsigned tries;  /* failed attempts so far to stop all threads */
-	unsigned leaves; /* attempts that found threads inside the image */
+	unsigned leaves; /* attempts that found threads inside the guest image */
 	bool forks;      /* forked children are recorded too */
 	bool entered;    /* entries were replaced */
 	struct attach_shared shared;
@@ -116,8 +117,8 @@ struct attach {
 
 /* ---- attach_plan.c ---- */
 
-/* Finds an image left by an earlier ms-record: sets a->manifest if the image is of this version.
- * Returns 0, or -1 with `err` set: the process is being recorded, or has memory of another
+/* Finds an guest image left by an earlier ms-record: sets a->manifest if the image is of this
+ * version. Returns 0, or -1 with `err` set: the process is being recorded, or has memory of another
  * version. */
 int attach_find_earlier(struct attach *a, struct ms_err *err);
 /* Finds the functions to hook. Returns 0, or -1 with `err` set: none exists, or a required one
@@ -129,8 +130,8 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 /* Finds functions that --hook names and those of known custom allocators (attach_hooks.c). Returns
  * 0, or -1 with `err` set if one named cannot be hooked. */
 int attach_find_hooks(struct attach *a, struct ms_err *err);
-/* Plans each target's jump. The pages for slots are mapped, or their expected addresses are known.
- * Returns 0, or -1 with `err` set. */
+/* Plans each target's jump. The pages for hook slots are mapped, or their expected addresses are
+ * known. Returns 0, or -1 with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);
 
 /* ---- attach_sharers.c ---- */
@@ -147,7 +148,7 @@ int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, st
 
 /* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
 
-/* ATTACH_INSIDE: threads are inside the image; try again after they had time to leave. */
+/* ATTACH_INSIDE: threads are inside the guest image; try again after they had time to leave. */
 enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED, ATTACH_INSIDE };
 
 int attach_map(void *arg, void *shared);

@@ -150,7 +150,7 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 			     "its C library is not known: its threads cannot be told apart");
 }
 
-/* Completes the manifest with what is known only now, and rewrites all data of the image. */
+/* Completes the manifest with what is known only now, and rewrites all data of the guest image. */
 static int write_data(struct attach *a, const struct attach_shared *out)
 {
 	struct mg_manifest *m = attach_image_manifest(&a->image);
@@ -316,7 +316,7 @@ int attach_patch(void *arg, void *shared)
 
 /* ---- putting back ---------------------------------------------------------------------------- */
 
-/* Tells whether a signal interrupted code of the image, by the signal frames on the thread's
+/* Tells whether a signal interrupted code of the guest image, by the signal frames on the thread's
  * stack. */
 static bool interrupted(const struct attach *a, const struct hijack_thread *t, uint64_t low,
 			uint64_t high)
@@ -386,8 +386,8 @@ static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_ca
 	       !hijack_borrow(call, &a->h, t, 0, &why);
 }
 
-/* Unmaps the session's memory from a borrowed thread. Call if no thread is inside the image or can
- * enter it. Returns false if no thread could be borrowed now. */
+/* Unmaps the session's memory from a borrowed thread. Call if no thread is inside the guest image
+ * or can enter it. Returns false if no thread could be borrowed now. */
 static bool release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	struct hijack_call call;
@@ -414,7 +414,8 @@ static bool release(struct attach *a, struct hijack_stop *s, struct attach_share
 	return true;
 }
 
-/* Tells whether the process runs another program now: the image's manifest is no longer there. */
+/* Tells whether the process runs another program now: the guest image's manifest is no longer
+ * there. */
 static bool is_another(const struct attach *a)
 {
 	uint64_t magic;
@@ -422,7 +423,7 @@ static bool is_another(const struct attach *a)
 				  magic != MG_MANIFEST_MAGIC);
 }
 
-/* Restores the entries of a process that the caller has stopped; no thread can be inside the
+/* Restores the entries of a process that the caller has stopped; no thread can be inside the guest
  * image. */
 static int restore_held(struct attach *a, struct attach_shared *out)
 {
@@ -433,7 +434,7 @@ static int restore_held(struct attach *a, struct attach_shared *out)
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 
-/* Tells whether the process is stopped by a signal (state T), so that no thread can leave the
+/* Tells whether the process is stopped by a signal (state T), so that no thread can leave the guest
  * image. */
 static bool stands_still(const struct attach *a)
 {
@@ -441,8 +442,8 @@ static bool stands_still(const struct attach *a)
 }
 
 /* Closes the gate after the entries were restored. Threads that were not stopped may have returned
- * into the image before the gate closed, so they are checked again. Returns whether any thread is
- * inside. */
+ * into the guest image before the gate closed, so they are checked again. Returns whether any
+ * thread is inside. */
 static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
 {
 	bool inside = anybody_inside(a, s);

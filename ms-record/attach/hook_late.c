@@ -175,8 +175,8 @@ static bool read_hooks(struct work *w)
 	return true;
 }
 
-/* Asks the waiting guest to map a page for slots. Returns the page's address; 0 = the guest did not
- * map one. */
+/* Asks the waiting guest to map a page for hook slots. Returns the page's address; 0 = the guest
+ * did not map one. */
 static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 {
 	struct session *s = w->s;
@@ -234,7 +234,7 @@ static bool is_stale(const struct work *w, uint32_t i)
 }
 
 /* Returns an index in the hook table for a new hook: that of a hook of an unloaded module whose
- * slot is near enough to reuse, else `count`. */
+ * hook slot is near enough to reuse, else `count`. */
 static uint32_t place_for(const struct work *w, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < w->w.count; i++)

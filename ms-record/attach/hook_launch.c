@@ -53,8 +53,8 @@ static bool answer(int fd)
 	return send(fd, "", 1, MSG_NOSIGNAL) == 1;
 }
 
-/* Asks the guest to map a page for slots. Tries several gaps, because a gap seen in the maps may be
- * in use by now. Returns the page's address; 0 = none. */
+/* Asks the guest to map a page for hook slots. Tries several gaps, because a gap seen in the maps
+ * may be in use by now. Returns the page's address; 0 = none. */
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	enum { PLACES = 8 };

@@ -56,7 +56,7 @@ bool hook_reaches(uint64_t slot, const struct attach_module *m)
 	return low > -most && low < most && high > -most && high < most;
 }
 
-/* Returns the address of a free slot in a mapped page or in a new one; 0 = no room. */
+/* Returns the address of a free hook slot in a mapped page or in a new one; 0 = no room. */
 static uint64_t slot_for(struct hook_work *w, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < w->count; i++) {

@@ -22,12 +22,13 @@ struct hook_work {
 	struct attach_memory memory;
 	struct attach_maps maps;
 	struct hook_modules modules; /* modules to search for functions */
-	uint64_t enter, hooks_at;    /* address to which slots jump; address of hooks[] in the
+	uint64_t enter, hooks_at;    /* address to which hook slots jump; address of hooks[] in the
 					process, 0 = none */
 	struct mg_hook hooks[MG_HOOKS_MAX];
 	uint32_t count;
 	uint64_t spare; /* mapped page without a hook yet; 0 = none */
-	/* Maps a new page for slots near the module's code. Returns its address; 0 = failed. */
+	/* Maps a new page for hook slots near the module's code. Returns its address; 0 =
+	 * failed. */
 	uint64_t (*new_page)(struct hook_work *w, const struct attach_module *m);
 	/* Tells whether the threads that could run the functions still wait until they are
 	 * hooked. */

@@ -28,7 +28,7 @@ struct patch {
 	struct mg_hook hook;
 	uint8_t displaced[MG_SLOT_BYTES - MG_SLOT_DISPLACED];
 	uint32_t displaced_bytes;
-	/* position of each displaced instruction in bytes: old, from the entry; new, from the
+	/* position of each displaced instruction in bytes: old, from the entry; new, from the hook
 	 * slot */
 	struct {
 		uint8_t from, to;
@@ -44,8 +44,8 @@ struct patch {
  * the reason, as the end of a sentence. */
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
 	       uint64_t slot, struct ms_err *err);
-/* Writes the bytes of the slot to `out`: code that passes `hook`, the address of the hook's data,
- * to the guest's routine at address `enter`. */
+/* Writes the bytes of the hook slot to `out`: code that passes `hook`, the address of the hook's
+ * data, to the guest's routine at address `enter`. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
 /* Returns the target of the jump at `entry`; 0 = no jump. */
 uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);

@@ -215,7 +215,7 @@ static bool padded(const cs_insn *in, size_t count, uint64_t entry)
 	return false;
 }
 
-/* Moves the displaced instructions to the slot and appends the jump back. */
+/* Moves the displaced instructions to the hook slot and appends the jump back. */
 static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
 {
 	size_t i = 0;

@@ -79,8 +79,8 @@ static unsigned percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
 }
 
-/* Returns the number of images, except `said`, that were not fully recorded. *lost receives the
- * number of their lost events. */
+/* Returns the number of program images, except `said`, that were not fully recorded. *lost receives
+ * the number of their lost events. */
 static uint64_t other_trouble(const struct control *c, const struct image *said, uint64_t *lost)
 {
 	uint64_t programs = 0;
@@ -503,8 +503,8 @@ static void print_stacks(const struct control *c, const struct image *m)
 		     m->guest.passed_early);
 }
 
-/* Prints the images after the first, such as "run.trace.d/: 14 more programs, 9 MiB, largest
- * python3.4202; 22 trivial ones not kept". */
+/* Prints the program images after the first, such as "run.trace.d/: 14 more programs, 9 MiB,
+ * largest python3.4202; 22 trivial ones not kept". */
 static void print_further(const struct control *c)
 {
 	const struct image *largest = NULL;
@@ -546,7 +546,7 @@ static void print_worst(const struct control *c)
 			     : SIZE(worst->stats.peak_bytes));
 }
 
-/* Prints a line about an image, with -v. */
+/* Prints a line about a program image, with -v. */
 static void print_image(const struct image *m)
 {
 	fprintf(stderr, "  %-9s %" PRIu32 " %s", "image", m->number, m->name);

@@ -12,8 +12,8 @@
 struct attach_map;
 struct process;
 
-/* Holds the function lists of the modules of an image. The creator fills in the members before the
- * empty line; pointers there are borrowed. */
+/* Holds the function lists of the modules of an program image. The creator fills in the members
+ * before the empty line; pointers there are borrowed. */
 struct frame_lists {
 	int memfd;              /* descriptor of the shared memory */
 	uint8_t *memory;        /* mapping of the shared memory in this process */

@@ -20,7 +20,7 @@ struct modules;
 /* Checks whether the file that begins at `map` (one of the mappings last read) is an interpreter.
  * The guest receives the addresses of the first interpreter whose frames it can read. Another
  * interpreter, or one that only a forked child has, is recorded as unreadable: the addresses are
- * set only once, for the image and all its forked children. */
+ * set only once, for the program image and all its forked children. */
 void interpreter_look(struct modules *all, const struct attach_map *map);
 /* Records an interpreter that was recognized only by its file name, because the file was closed
  * before it could be examined. */

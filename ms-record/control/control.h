@@ -93,12 +93,12 @@ struct control {
 	uint64_t rewritten;             /* number of rewritten traces at the last check */
 	uint64_t progress, progress_ns; /* the writing thread's progress at the last check, and time
 					   of its last change */
-	uint64_t kept, trivial, missed; /* numbers of images after the first: kept, trivial, not
-					   recorded */
+	uint64_t kept, trivial, missed; /* numbers of program images after the first: kept, trivial,
+					   not recorded */
 	struct hook_results hooks;      /* results of --hook */
 	bool not_run; /* the command was killed before it ran, because a hook or the recording
 			 failed */
-	struct ms_err refused; /* first reason why an image could not be recorded */
+	struct ms_err refused; /* first reason why a program image could not be recorded */
 };
 
 /* Creates the socket and the signal descriptor, opens the trace, starts the threads and the
@@ -107,9 +107,11 @@ int control_start(struct control *c, const struct control_options *o, struct ms_
 /* Records until the command (with --wait=all its children too) has ended and every trace is
  * closed. */
 void control_run(struct control *c);
-/* Records how an image ended; its trace is closed soon after. Only the first call has an effect. */
+/* Records how a program image ended; its trace is closed soon after. Only the first call has an
+ * effect. */
 void control_end(struct control *c, struct session *s, int how, int status);
-/* Stops the recording of all images; the command keeps running. `why` is shown at the end. */
+/* Stops the recording of all program images; the command keeps running. `why` is shown at the
+ * end. */
 void control_stop(struct control *c, const char *why);
 /* Makes signals readable from c->signals and handshakes from c->listener. Forks the child, which
  * waits before it executes the command found by launch_find. Returns 0, or -1 with `err` set. */

@@ -437,7 +437,7 @@ void files_remove(const struct output *o)
 void files_index(struct files *f, const struct image *m)
 {
 	struct ms_err err;
-	/* A run with a single image has no folder and so no index. */
+	/* A run with a single program image has no folder and so no index. */
 	if (m->number && f->folder && f->inside < 0 && make_folder(f, &err))
 		return;
 	index_add(&f->index, m);

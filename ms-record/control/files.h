@@ -54,7 +54,7 @@ struct output *files_open_further(struct files *f, const struct files_options *o
 				  pid_t pid, uint32_t seq, struct ms_err *err);
 /* Removes the file of a trace that is not kept, if it was created. */
 void files_remove(const struct output *o);
-/* Adds an image that has ended to FILE.d/index. */
+/* Adds a program image that has ended to FILE.d/index. */
 void files_index(struct files *f, const struct image *m);
 /* Closes the index and frees the members of `f`. */
 void files_done(struct files *f);

@@ -111,8 +111,8 @@ bool fork_children_keeps(const struct session *s)
 	return s->pool && has_memory(s->process.folder, s->pool->inode) == FOUND;
 }
 
-/* Finds the process by the threads that record into its rings. The thread whose id is in the slot
- * may have ended. */
+/* Finds the process by the threads that record into its rings. The thread whose id is in the
+ * child's pool slot may have ended. */
 static enum found look_by_rings(struct session *s)
 {
 	enum found r = FOUND_NOT;

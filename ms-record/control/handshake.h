@@ -39,7 +39,7 @@ struct arrival {
 	char exe[PROCESS_EXE];
 	char *name;          /* name for messages and reports; malloc'ed */
 	struct session *old; /* session of the process's previous program image; NULL = none */
-	uint32_t parent;     /* parent image, as in struct session */
+	uint32_t parent;     /* parent program image, as in struct session */
 	bool further;        /* the trace goes to FILE.d, not FILE */
 	bool wanted;
 	bool recordable; /* the new program image is wanted, recording has not stopped, and a trace
@@ -47,10 +47,10 @@ struct arrival {
 	bool let_go;     /* stop tracing the process once it is recorded */
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);
-/* Returns the output for an arrival: FILE for the command's first image, else a trace in FILE.d.
- * NULL with `err` set if it cannot be made. */
+/* Returns the output for an arrival: FILE for the command's first program image, else a trace in
+ * FILE.d. NULL with `err` set if it cannot be made. */
 struct output *handshake_trace(struct control *c, const struct arrival *a, struct ms_err *err);
-/* Adds an image that was wanted, but is not recorded, to the index, with the reason. */
+/* Adds a program image that was wanted, but is not recorded, to the index, with the reason. */
 void handshake_missed(struct control *c, const struct arrival *a, const char *why);
 
 /* Answers all guests waiting at the socket: each gets a session, or is told not to record. */

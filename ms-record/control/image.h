@@ -17,14 +17,15 @@
  * at all. */
 struct image {
 	char *name, *exe; /* name for reports; path of the executable */
-	char *file;       /* path of the image's trace; NULL = not recorded, so that members after
-			     `note` are unset */
+	char *file;       /* path of the program image's trace; NULL = not recorded, so that members
+			     after `note` are unset */
 	pid_t pid;
-	uint32_t number, parent; /* number of the image; number of its parent + 1, 0 = unknown */
+	uint32_t number, parent; /* number of the program image; number of its parent + 1, 0 =
+				    unknown */
 	uint64_t started_ns;     /* ns since the command began */
 	char note[256];          /* why the trace is missing or incomplete; "" = it is complete */
 
-	uint64_t bytes; /* bytes of the image's trace */
+	uint64_t bytes; /* bytes of the program image's trace */
 	uint64_t duration_ns;
 	uint64_t rss_at_peak, rss_ns; /* RSS and time of the sample nearest to the peak; 0 = none */
 	int ending, exit_status;
@@ -43,6 +44,6 @@ struct image {
 	bool kept;
 	dev_t dev; /* identity of the trace file; `ino` 0 = not a file that we made */
 	ino_t ino;
-	MS_ARRAY(struct module_file) files; /* files of the image's modules */
+	MS_ARRAY(struct module_file) files; /* files of the program image's modules */
 	char *error;                        /* why writing the trace failed; NULL = no failure */
 };

@@ -30,7 +30,8 @@ void begin_image(struct control *c, struct session *s, uint32_t parent)
 		c->first = NULL;
 	pause_init(s, &c->run);
 	s->image = c->next_image++;
-	s->mem->sample_seed += s->image; /* images are sampled independently of each other */
+	s->mem->sample_seed += s->image; /* program images are sampled independently of each
+					    other */
 	s->parent_image = parent;
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);
 	info_names(s, NULL);

@@ -28,19 +28,19 @@ void begin_draining(struct control *c, struct session *s);
 struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
 			       uint32_t parent, struct ms_err *err);
 
-/* Adds an image whose trace is closed to the run's list and to the index, and removes the trace if
- * it is trivial. Called by the control thread. */
+/* Adds an program image whose trace is closed to the run's list and to the index, and removes the
+ * trace if it is trivial. Called by the control thread. */
 void images_settle(struct control *c, const struct session *s);
-/* Adds an image that is not recorded to the run's list and to the index. `exe`: path of the
+/* Adds an program image that is not recorded to the run's list and to the index. `exe`: path of the
  * executable; `parent`: number + 1 of the image that executed or started the program (0 = unknown)
  * at time `mono_ns` (CLOCK_MONOTONIC). */
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
 		   const char *why);
-/* Returns a text that explains how the image's trace file was lost, during or after the run; NULL =
- * the file exists. */
+/* Returns a text that explains how the program image's trace file was lost, during or after the
+ * run; NULL = the file exists. */
 const char *images_lost(const struct image *m);
-/* Returns the image of the first trace, which is suggested for reading; NULL = its file does not
- * exist. */
+/* Returns the program image of the first trace, which is suggested for reading; NULL = its file
+ * does not exist. */
 const struct image *images_first(const struct control *c);
 /* Tells whether the executable contains its own malloc, which a preloaded library cannot hook.
  * Slow: reads the symbols. */

@@ -11,7 +11,7 @@ struct image;
 
 struct index {
 	int fd;        /* -1 = not open */
-	char *waiting; /* lines of images that ended before FILE.d existed */
+	char *waiting; /* lines of program images that ended before FILE.d existed */
 	size_t waiting_bytes;
 };
 
@@ -22,6 +22,6 @@ struct index {
  * one call, so that a killed recorder leaves only complete lines. A failure affects nothing but the
  * index. */
 void index_open(struct index *x, int folder);
-/* Adds an image's line to the index; before index_open, keeps it in memory. */
+/* Adds an program image's line to the index; before index_open, keeps it in memory. */
 void index_add(struct index *x, const struct image *m);
 void index_close(struct index *x);

@@ -57,7 +57,7 @@ struct below {
 	struct scan_tree tree; /* must be the first member */
 	struct control *c;
 	struct scan_trace *trace;
-	uint32_t parent; /* number of the parent image + 1, as in struct session */
+	uint32_t parent; /* number of the parent program image + 1, as in struct session */
 	pid_t pid;       /* process id; 0 = not known yet */
 	char *exe;
 	bool begun; /* the program's exec was seen; accessed only while holding the baton */

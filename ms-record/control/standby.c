@@ -44,7 +44,7 @@ struct standby_image {
 	int client; /* connection to the recorder; -1 = not recorded */
 	pid_t recorder;
 	uint32_t wakes;
-	bool over; /* the image's process has ended */
+	bool over; /* the process of the program image has ended */
 };
 
 struct holder {
@@ -63,7 +63,7 @@ void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
 
 /* ---- images ---- */
 
-/* Turns off the hooks of the image and of its forked children. */
+/* Turns off the hooks of the program image and of its forked children. */
 static void turn_off(struct standby_image *image)
 {
 	struct pool *p = image->session->pool;
@@ -90,7 +90,7 @@ static void free_image(struct standby_image *image)
 	free(image);
 }
 
-/* Removes the images of a process. */
+/* Removes the program images of a process. */
 static void remove_images(struct holder *h, pid_t pid)
 {
 	h->since = clock_mono();
@@ -113,7 +113,7 @@ static int listen_for(const struct session *s)
 	return packet_listen(name, 16);
 }
 
-/* Adds an image after its handshake. */
+/* Adds a program image after its handshake. */
 static struct standby_image *new_image(struct holder *h, pid_t pid)
 {
 	struct control *c = &h->control;
@@ -163,8 +163,8 @@ static void deny(int fd, const char *fmt, ...)
 	close(fd);
 }
 
-/* Ends the recording of the image if its recorder has closed the connection. A recorder sends
- * nothing after its first request. */
+/* Ends the recording of the program image if its recorder has closed the connection. A recorder
+ * sends nothing after its first request. */
 static void check_client(struct standby_image *image)
 {
 	char text[64];
@@ -192,8 +192,8 @@ static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES]
 	}
 }
 
-/* Gives a recorder access to the image's shared memory. The connection `fd` stays open while it
- * records. */
+/* Gives a recorder access to the program image's shared memory. The connection `fd` stays open
+ * while it records. */
 static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 {
 	struct standby_answer a = {.magic = MG_MAGIC,
@@ -266,7 +266,7 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 }
 
 /* Handles all events of one poll. Ended processes are handled after all other events, because
- * removing images changes the list that `p` corresponds to. */
+ * removing program images changes the list that `p` corresponds to. */
 static void handle_events(struct holder *h, const struct pollfd *p)
 {
 	const struct pollfd *at = p + POLL_FIXED;
@@ -281,7 +281,7 @@ static void handle_events(struct holder *h, const struct pollfd *p)
 		next = image->next;
 		if (image->over) {
 			remove_images(h, image->session->process.pid);
-			next = h->first; /* other images of the process were removed too */
+			next = h->first; /* other program images of the process were removed too */
 		}
 	}
 	if (p[0].revents)

@@ -33,7 +33,7 @@ struct standby_answer {
 	uint32_t version;
 	uint32_t ok; /* 1 = the descriptor of the shared memory is sent with the message */
 	char why[160];
-	uint32_t pid; /* process id of the image */
+	uint32_t pid; /* process id of the program image */
 	uint32_t wake;
 	struct pool_shape shape;
 	char hooks[STANDBY_HOOKS_BYTES]; /* arguments of --hook, each followed by a newline */

@@ -184,8 +184,8 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 	return 0;
 }
 
-/* Creates the session of a process on standby and begins its image, as the handshake does for a
- * process with a preloaded library. */
+/* Creates the session of a process on standby and begins its program image, as the handshake does
+ * for a process with a preloaded library. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err)
 {

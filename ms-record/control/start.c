@@ -55,8 +55,8 @@ static int start_threads(struct control *c, struct ms_err *err)
 	return 0;
 }
 
-/* Raises the limit of open files, because each image needs some. The command is already forked and
- * keeps its own limit. */
+/* Raises the limit of open files, because each program image needs some. The command is already
+ * forked and keeps its own limit. */
 static void raise_descriptors(void)
 {
 	struct rlimit files;

@@ -175,7 +175,7 @@ static bool wants(const struct image *m)
 	return m->kept && !m->error && m->stats.events && !images_lost(m);
 }
 
-/* Sorts images by trace size, largest first, so that the last jobs are short. */
+/* Sorts program images by trace size, largest first, so that the last jobs are short. */
 static int by_size(const void *a, const void *b)
 {
 	const struct image *const *x = a, *const *y = b;

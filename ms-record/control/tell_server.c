@@ -140,7 +140,8 @@ static const char *state_of(const struct control *c)
 	return __atomic_load_n(&c->run.paused, __ATOMIC_ACQUIRE) ? "paused" : "recording";
 }
 
-/* Adds the figures of all ended images to `f`, and sets *bytes to the size of all traces. */
+/* Adds the figures of all ended program images to `f`, and sets *bytes to the size of all
+ * traces. */
 static void all_figures(const struct control *c, struct figures *f, uint64_t *bytes)
 {
 	*bytes = 0;

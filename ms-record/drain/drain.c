@@ -245,8 +245,8 @@ static bool is_read(const struct session *s)
 	       __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) == SESSION_RUNS;
 }
 
-/* Sets a flag in the shared memory of every image and its children: this thread sleeps. Returns
- * false if there is new work already. */
+/* Sets a flag in the shared memory of every program image and its children: this thread sleeps.
+ * Returns false if there is new work already. */
 static bool announce_idle(struct drain *d, uint32_t how)
 {
 	for (size_t i = 0; i < d->pools.n; i++)
@@ -261,8 +261,8 @@ static bool announce_idle(struct drain *d, uint32_t how)
 	return true;
 }
 
-/* Waits on the futex words of all images and on our own word at the same time. A kernel without
- * futex_waitv waits only on the first image's word. Returns false if nobody woke us. */
+/* Waits on the futex words of all program images and on our own word at the same time. A kernel
+ * without futex_waitv waits only on the first image's word. Returns false if nobody woke us. */
 static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
@@ -444,8 +444,8 @@ static uint64_t round_all(struct drain *d)
 	return bytes;
 }
 
-/* Creates the sessions of forked children that have taken slots, and drops pools that are no longer
- * used. */
+/* Creates the sessions of forked children that have taken pool slots, and drops pools that are no
+ * longer used. */
 static void round_pools(struct drain *d)
 {
 	uint64_t now = clock_mono();

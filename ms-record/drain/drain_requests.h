@@ -46,7 +46,7 @@ void drain_requests_reached(struct session *s, uint64_t stamp);
 void drain_requests_perform(struct session *s);
 /* Marks the request as done if every session has performed it. */
 void drain_requests_answer(struct drain *d);
-/* Adds the figures of an ended image, which has no live blocks. */
+/* Adds the figures of an ended program image, which has no live blocks. */
 void figures_add(struct figures *f, const struct stats *t, uint64_t paused_ns);
 /* Adds the figures of a session. */
 void drain_requests_add_figures(struct figures *f, const struct session *s);

@@ -32,7 +32,7 @@ static void copy_text(char *to, size_t room, const char *shared)
 			*p = '?';
 }
 
-/* Copies the counters that the guest keeps for the whole image. */
+/* Copies the counters that the guest keeps for the whole program image. */
 static void take_session_counters(struct session *s)
 {
 	const struct mg_session *m = s->mem;

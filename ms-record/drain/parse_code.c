@@ -16,7 +16,7 @@ struct reader_codes {
 	uint32_t number[MG_CODE_SLOTS]; /* number of the code object in each slot of the guest; 0 =
 					   none */
 	/* The code object being assembled. */
-	uint32_t slot, next; /* slot of the code object; number of the part expected next */
+	uint32_t slot, next; /* guest's slot of the code object; number of the part expected next */
 	struct interpreter_code code;
 	uint8_t *bytes[PARTS];
 	size_t room[PARTS];

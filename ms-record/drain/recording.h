@@ -14,7 +14,7 @@ struct session;
 /* Adds the data for draining, merging and scanning to a session. Call it before the process gets
  * the shared memory; for a process on standby, after info_names and before the process is woken. */
 void recording_begin(struct session *s);
-/* Returns a new session for a forked child that has taken a slot, filled in only from shared
+/* Returns a new session for a forked child that has taken a pool slot, filled in only from shared
  * memory. */
 struct session *recording_of_child(struct pool *p, uint32_t slot);
 /* Frees a session that is no longer used, recorded or not. */

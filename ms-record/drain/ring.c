@@ -80,9 +80,9 @@ static uint64_t attached_lap(const struct session *s, uint32_t ring)
 	return ring < 8 ? share / 16 : ring < 24 ? share / 128 : share / 1024;
 }
 
-/* Returns the size in bytes of a ring's first lap. Most processes have few threads, so their rings
- * get long laps, which should hold all events until we read them. This is necessary if the thread
- * cannot wait. */
+/* Returns the size in bytes of a ring's first lap (pass through the window). Most processes have
+ * few threads, so their rings get long laps, which should hold all events until we read them. This
+ * is necessary if the thread cannot wait. */
 static uint32_t first_lap(const struct session *s, uint32_t ring)
 {
 	uint64_t most = window_bytes(s, ring) - MG_SLACK;
@@ -269,10 +269,10 @@ static void wake_writer(struct mg_ring *ring)
 		wake_shared(&ring->tail_futex, 1);
 }
 
-/* Enlarges a ring's lap, up to the window's size, if its thread stalls; while sampling also if a
- * small lap would wake us often, because a round costs as much as a hundred samples. Keeps a
- * quarter of the budget free for new threads; if the window is wide, half of it, because wide
- * windows are for processes with few threads. */
+/* Enlarges a ring's lap (pass through the window), up to the window's size, if its thread stalls;
+ * while sampling also if a small lap would wake us often, because a round costs as much as a
+ * hundred samples. Keeps a quarter of the budget free for new threads; if the window is wide, half
+ * of it, because wide windows are for processes with few threads. */
 static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 {
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
@@ -314,9 +314,9 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 		return 0;
 	r->tail += (uint64_t)read;
 	__atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_SEQ_CST);
-	/* Wakes the thread only if less than half a lap is left to read, since otherwise it would
-	 * soon wait again. A thread with a pending stamp is always woken, because the merge waits
-	 * for it. */
+	/* Wakes the thread only if less than half of the bytes that the thread may use are unread,
+	 * since otherwise it would soon wait again. A thread with a pending stamp is always woken,
+	 * because the merge waits for it. */
 	if (r->pending || head - r->tail <= r->allowed / 2)
 		wake_writer(r->ring);
 	raise_size(s, r, bytes);

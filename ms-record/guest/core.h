@@ -27,8 +27,8 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Describes a remembered frame of the previous stack. Its ip and slot are in arrays of the
- * writer. */
+/* Describes a remembered frame of the previous stack. Its ip, and the address (slot) from which ip
+ * was read, are in arrays of the writer. */
 struct mg_frame {
 	uint64_t bp;
 	uint32_t checks_to; /* number of entries of `checks` for this frame and all frames before
@@ -222,10 +222,10 @@ struct mg_core {
 	/* session of the program image (process between two execs); a forked child has another
 	 * session */
 	struct mg_session *head;
-	struct mg_fork_slot *slots; /* array of slot_count slots: see fork.c */
+	struct mg_fork_slot *slots; /* array of slot_count slots for forked children: see fork.c */
 	uint32_t slot_count;
-	/* address of the slots' memory, of which the first page or everything is mapped: see
-	 * grow.c */
+	/* address of the memory of these slots, of which the first page or everything is mapped:
+	 * see grow.c */
 	unsigned char *slot_memory;
 	bool slots_mapped;
 	uint32_t generation;  /* incremented when a forked child begins a recording of its own */
@@ -235,7 +235,7 @@ struct mg_core {
 	uint32_t writers_all;
 	uint32_t serial;     /* serial of the session that this process last recorded to */
 	uint64_t fork_stamp; /* stamp of the MG_FORK record of a fork in progress, 0 = none */
-	uint64_t missed;     /* events that a forked child lost before it had a slot */
+	uint64_t missed;     /* events that a forked child lost before it had a pool slot */
 	/* raw_tp, raw_tid: thread pointer and real tid of a thread whose tid the C library reports
 	 * wrongly */
 	uint64_t raw_tp;
@@ -306,9 +306,9 @@ MG_INLINE struct mg_writer *mg_own_writer(void)
 /* Enters a hook when the fast path cannot: the thread has no writer yet, its writer is busy, or the
  * epoch changed. Returns the writer, marked busy; NULL = do not record. */
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame);
-/* Handles a call of a hook while the gate is shut. If the guest is not ready yet, counts the call.
- * In a forked child, begins the child's recording and returns true, or counts the child (once) as
- * not recorded. */
+/* Handles a call of a hook while the gate (the word that each hook reads first) is shut. If the
+ * guest is not ready yet, counts the call. In a forked child, begins the child's recording and
+ * returns true, or counts the child (once) as not recorded. */
 bool mg_shut(const uint64_t *frame);
 #ifdef MG_IMAGE
 bool mg_shut_forked(const uint64_t *frame);
@@ -367,7 +367,7 @@ uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Tells whether the hook in which `t` is busy is still active, as an outer function of the hook
  * with frame `frame`. True if not sure. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
-/* Reads the word at `address`, a slot of a stack. */
+/* Reads the word at `address` in a stack. */
 MG_INLINE uint64_t load(uint64_t address)
 {
 	return *(const volatile uint64_t *)address;
@@ -402,7 +402,7 @@ void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
 unsigned char *mg_grow_slot(uint32_t i);
 /* Maps as much memory as possible now, because a seccomp filter that the program installs may
  * forbid mmap. `here`: also for this process; false in a forked child whose recording has not
- * begun, where only slots are mapped. */
+ * begun, where only slots for forked children are mapped. */
 void mg_grow_ahead(bool here);
 
 /* Returns the size in bytes of the window of a ring of the session. */
@@ -525,7 +525,7 @@ MG_INLINE uint64_t mg_word0(uint32_t kind, uint32_t flags, uint32_t count, uint3
 	return kind | flags << 8 | count << 16 | (uint64_t)keep << 32;
 }
 
-/* Returns the enum mg_gate_state of this session's open gate. */
+/* Returns the state (enum mg_gate_state) that the gate has while this session records. */
 MG_INLINE uint32_t mg_gate_open(void)
 {
 	return mg.session->sample_bytes ? MG_GATE_SAMPLING
@@ -640,8 +640,8 @@ bool mg_nobody_records(const struct mg_session *s);
 /* late.c: asks ms-record to hook functions in modules that were just opened, and waits until it
  * has. */
 void mg_late_ask(void);
-/* mg_map maps anonymous memory for the guest. mg_map_near maps a page for slots, at address `at`
- * only. 0 = it cannot be mapped. */
+/* mg_map maps anonymous memory for the guest. mg_map_near maps a page for hook slots, at address
+ * `at` only. 0 = it cannot be mapped. */
 uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags);
 uint64_t mg_map_near(uint64_t at);
 /* Switches the open gate to MG_GATE_HOOKED if any of these hooks is on a function of the

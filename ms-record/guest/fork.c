@@ -24,17 +24,17 @@
 
 #define CLAIM_PASSES 32u
 #define NAP_NS 2000000
-/* seconds without a heartbeat after which ms-record counts as gone, and no thread waits for a
+/* seconds without a heartbeat after which ms-record counts as gone, and no thread waits for a pool
  * slot */
 #define GONE_S 2u
 #define OLD_WRITER UINT64_MAX /* `busy` of a writer of an earlier generation */
 #ifndef MG_IMAGE
-#define SLOT_TRIES 50 /* number of waits, of NAP_NS each, for a free slot */
+#define SLOT_TRIES 50 /* number of waits, of NAP_NS each, for a free pool slot */
 #define MG_SHUT mg_shut
 #else
 #define SLOT_TRIES 1 /* children of an attached process do not wait for ms-record */
 #endif
-#define ADOPTION_TRIES 50 /* number of waits, of NAP_NS each, for a thread taking a slot */
+#define ADOPTION_TRIES 50 /* number of waits, of NAP_NS each, for a thread taking a pool slot */
 
 /* ---- F1 -------------------------------------------------------------------------------------- */
 
@@ -204,7 +204,7 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Counts as lost the events of threads that waited in vain for this process to get a slot,
+/* Counts as lost the events of threads that waited in vain for this process to get a pool slot,
  * unless begin() has counted them. */
 static void count_missed(void)
 {
@@ -230,7 +230,7 @@ static bool adopt(struct mg_gate *g)
 	return true;
 }
 
-/* Waits until another thread has taken a slot for this process. Does not wait in a signal
+/* Waits until another thread has taken a pool slot for this process. Does not wait in a signal
  * handler that interrupted that thread. */
 static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 {

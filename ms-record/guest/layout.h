@@ -299,14 +299,14 @@ struct mg_session {
 	 * slots_futex, which are used only in the session of the process itself. */
 	/* offset of mg_fork_slot[slot_max]; 0 in a forked child's session */
 	_Alignas(64) uint64_t slots_offset;
-	uint64_t slots_start; /* offset of the first slot's memory */
+	uint64_t slots_start; /* offset of the memory of the first child's slot */
 	uint64_t slot_bytes;
 	/* bytes of a slot mapped at first, with MG_CHUNK_FIRST windows; the rest is mapped when
 	 * needed */
 	uint64_t slot_first;
 	uint32_t slot_max;
 	uint32_t serial;       /* number of this session, unique within a run; never 0 */
-	uint32_t slots_wanted; /* guest: 1 = no free slot was found */
+	uint32_t slots_wanted; /* guest: 1 = no free slot for a child was found */
 	uint32_t slots_futex; /* ms-record increments it and wakes waiters when slots become free */
 
 	/* Members for the end of the process: see end.c. */
@@ -355,8 +355,8 @@ struct mg_session {
 	 * then that of the program's own malloc (stored by ms-record) */
 	uint64_t malloc_at;
 
-	/* Members for modules opened later: see late.c. late_page and debug_state are used in
-	 * the image's session only. */
+	/* Members for modules opened later: see late.c. late_page and debug_state are used in the
+	 * program image's session only. */
 	uint32_t late_state; /* enum mg_late_state; futex word */
 	/* ms-record: 1 = modules opened later are searched for functions to hook */
 	uint32_t late_wanted;
@@ -383,7 +383,7 @@ struct mg_session {
 	uint32_t rings_futex;  /* ms-record increments the word, and wakes waiting threads, when
 				  more rings are ready */
 
-	/* Forked children use the description in the image's session, but count `unread` in
+	/* Forked children use the description in the program image's session, but count `unread` in
 	 * their own. */
 	struct mg_python python;
 
@@ -475,7 +475,7 @@ struct mg_module {
 struct mg_frames {
 	uint64_t start;     /* start of the module */
 	uint64_t low, high; /* .eh_frame */
-	uint64_t offset;    /* offset of mg_frames_entry[count] in the image's session */
+	uint64_t offset;    /* offset of mg_frames_entry[count] in the program image's session */
 	uint32_t count, reserved;
 };
 struct mg_frames_entry {
@@ -674,8 +674,8 @@ enum mg_pool_step {
  * more.
  */
 #define MG_MANIFEST_MAGIC UINT64_C(0x317473654d4753d1)
-#define MG_MANIFEST_NAME "mg_manifest" /* the only symbol that the image exports */
-#define MG_IMAGE_NAME "memscope-image" /* name of the memory file that holds the image */
+#define MG_MANIFEST_NAME "mg_manifest" /* the only symbol that the guest image exports */
+#define MG_IMAGE_NAME "memscope-image" /* name of the memory file that holds the guest image */
 #define MG_HOOKS_MAX 256u
 #define MG_PLACES 16384u /* maximum number of threads that have a place (per-thread data) */
 #define MG_PLACE_BYTES 64u
@@ -751,17 +751,18 @@ struct mg_image_gate {
 #define MG_BEGIN UINT64_C(0x6e6967656267ffff)
 
 struct mg_manifest {
-	/* Data of the image, fixed when it was built and relocated. */
+	/* Data of the guest image, fixed when it was built and relocated. */
 	uint64_t magic;
 	uint64_t bytes; /* size of this structure */
 	/* code that hook slots jump to, for hook kinds that have no member here */
 	uint64_t enter_alloc;
-	uint64_t enter_free;    /* code that slots of MG_HOOK_FREE jump to */
-	uint64_t enter_linker;  /* code that slots of MG_HOOK_LINKER jump to */
-	uint64_t enter_custom;  /* code that slots of MG_HOOK_CUSTOM jump to */
-	uint64_t gate_variable; /* address of the variable that holds the gate's address */
+	uint64_t enter_free;    /* code that hook slots of kind MG_HOOK_FREE jump to */
+	uint64_t enter_linker;  /* code that hook slots of kind MG_HOOK_LINKER jump to */
+	uint64_t enter_custom;  /* code that hook slots of kind MG_HOOK_CUSTOM jump to */
+	uint64_t gate_variable; /* address of the variable that holds the address of the gate (the
+				   word that each hook reads first) */
 	/* address of the variable that holds the address of the places (per-thread data); while
-	 * that is 0, the image uses no places */
+	 * that is 0, the guest image uses no places */
 	uint64_t places_variable;
 	/* Data of this process, which never change. */
 	uint64_t gate;

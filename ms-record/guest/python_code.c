@@ -119,7 +119,7 @@ static void note_text(struct code *c, uint32_t part, uint64_t object, const stru
 	}
 }
 
-/* Sends a code object that ms-record does not know, and stores it in slot `into`. */
+/* Sends a code object that ms-record does not know, and stores it in slot `into` of the table. */
 static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code,
 		      struct code *into)
 {
@@ -143,8 +143,8 @@ static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t c
 	return true;
 }
 
-/* Returns the slot of a code object, or -1. If needed, reuses the slot used longest ago that the
- * current stack does not use. */
+/* Returns the slot (table index) of a code object, or -1. If needed, reuses the slot used longest
+ * ago that the current stack does not use. */
 static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t code)
 {
 	struct code *c = p->codes, *old;

@@ -112,8 +112,8 @@ void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t ad
 	       s, stamp);
 }
 
-/* Tells whether the gate is shut. A forked child may open its own gate here; *on is then the
- * gate's new state. */
+/* Tells whether the gate (the word that each hook reads first) is shut, so that nothing is
+ * recorded. A forked child may open its own gate here; *on is then the gate's new state. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame)
 {
 	if (!*on && mg_is_open(frame))

@@ -61,8 +61,8 @@ void mg_drop(struct mg_writer *t, uint64_t stamp);
  * as lost. */
 uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uint32_t n,
 		      const char *name, uint32_t name_bytes);
-/* Tells whether the gate is shut. A forked child may open its own gate here; *on is then the
- * gate's new state. */
+/* Tells whether the gate (the word that each hook reads first) is shut, so that nothing is
+ * recorded. A forked child may open its own gate here; *on is then the gate's new state. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame);
 
 /* Returns the stack that mg_unwind has just taken. */
@@ -203,8 +203,8 @@ MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp
 
 /* ---- entering ---- */
 
-/* Reads the gate, once per hook. Any value but MG_GATE_ALL takes the slow path, so that sampling
- * costs nothing when everything is recorded. */
+/* Reads the gate, which selects how much is recorded, once per hook. Any value but MG_GATE_ALL
+ * takes the slow path, so that sampling costs nothing when everything is recorded. */
 MG_INLINE uint32_t mg_gate_now(void)
 {
 	return __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED);
@@ -238,8 +238,8 @@ MG_INLINE bool mg_begin(struct mg_writer *t, const struct mg_session *s, const u
 	return true;
 }
 
-/* Enters the thread's writer while the gate is open; NULL = the session is off, or nothing is to
- * be recorded. */
+/* Enters the thread's writer while the gate (the word that each hook reads first) is open; NULL =
+ * the session is off, or nothing is to be recorded. */
 MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
 {
 	const struct mg_session *s = mg.session;

@@ -101,7 +101,7 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
-/* Ends the current lap through the window by an MG_WRAP record (W1). */
+/* Ends the current lap (pass through the window) by an MG_WRAP record (W1). */
 static void wrap(struct mg_writer *t)
 {
 	*(uint64_t *)(void *)(t->window + t->offset) = mg_word0(MG_WRAP, 0, 0, 0);
@@ -115,8 +115,8 @@ static void wrap(struct mg_writer *t)
 	t->lap_before = t->lap;
 	t->lap = t->head;
 	t->offset = 0;
-	/* the old mark belongs to the ended lap; if there is no room now, the next record checks
-	 * again */
+	/* the old mark belongs to the ended lap (pass through the window); if there is no room now,
+	 * the next record checks again */
 	t->mark = 0;
 	BARRIER();
 	t->wrapping = false;

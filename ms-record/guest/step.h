@@ -9,7 +9,7 @@
 /* Holds the state of a stack walk in progress. */
 struct walk {
 	uint64_t ip, sp, bp;
-	uint64_t low, high;         /* slots may be read in [low, high) */
+	uint64_t low, high;         /* stack words may be read in [low, high) */
 	uint64_t bp_slot, cfa_slot; /* addresses from which bp and sp were read, 0 = none */
 	uint64_t v8;                /* sp after the last step from a frame of V8's or Java's code */
 	uint32_t flags;
@@ -40,7 +40,7 @@ MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
 	return mg_rule_miss(ip, epoch);
 }
 
-/* Tells whether [at, at + 8) may be a slot of a frame whose sp is `sp` (U3 in unwind.c). */
+/* Tells whether [at, at + 8) may be a stack word of a frame whose sp is `sp` (U3 in unwind.c). */
 MG_INLINE bool is_slot(const struct walk *w, uint64_t sp, uint64_t at)
 {
 	return at - sp < w->high - sp && w->high - at >= 8 && !(at & 7);

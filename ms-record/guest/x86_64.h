@@ -110,7 +110,7 @@ MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bi
 		: "rax")
 #else
 /* Saves the registers of the hook's caller, as x86_64_image.S stored them, because no unwinder
- * knows the image. The return address - 1 lies in the call instruction. */
+ * knows the guest image. The return address - 1 lies in the call instruction. */
 #define MG_TAKE_REGISTERS(r, frame)                                                                \
 	do {                                                                                       \
 		(r)[MG_REG_IP] = (frame)[1] - 1;                                                   \

@@ -43,11 +43,11 @@ enum mg_copy_reg {
 /* Describes the head of a hook's slot, which precedes the displaced instructions. */
 struct mg_slot_head {
 	uint8_t code[16];
-	uint64_t enter;     /* address of the image's code that the slot jumps to */
+	uint64_t enter;     /* address of the guest image's code that the hook slot jumps to */
 	uint64_t displaced; /* address of the displaced instructions */
 	uint64_t hook;      /* address of the manifest's mg_hook */
 };
-#define MG_SLOT_DISPLACED 40u /* offset, in a slot, of its displaced instructions */
+#define MG_SLOT_DISPLACED 40u /* offset, in a hook slot, of its displaced instructions */
 
 #define MG_CALL_MOST 7u /* maximum size of a call instruction */
 /* Tells whether a call instruction ends at `after`; MG_CALL_MOST bytes before it have to be

@@ -87,7 +87,7 @@ void forks_over(struct session *s);
 
 /* ---- forked sessions ---- */
 
-/* Begins a session in a slot: sets its parent and its clock; wakes a session on standby. */
+/* Begins a session in a pool slot: sets its parent and its clock; wakes a session on standby. */
 void forks_begin(struct session *s);
 /* Tells whether the parent's events are merged up to the fork, so that the session can be
  * drained. */

@@ -131,7 +131,7 @@ static void overflow_remove(struct live_overflow *o, const struct live_block *b)
 
 /* ---- packed blocks ---- */
 
-/* Returns the hash of the block in a slot. */
+/* Returns the hash of the block in a slot of a bucket. */
 static uint64_t hash_of(const struct live_buckets *t, size_t index, uint64_t word)
 {
 	uint64_t rest = word >> (66 - t->shift);

@@ -32,7 +32,7 @@ void scan_free(struct scan *q)
 
 /* ---- the scanning thread ---- */
 
-/* Returns the stamp of this moment. Whether the guest's stamps come from its shared counter is
+/* Returns the stamp of the present time. Whether the guest's stamps come from its shared counter is
  * read from its own flag, because ms-record may notice that change later. */
 uint64_t live_stamp(const struct session *s)
 {

@@ -198,7 +198,7 @@ void scan_put_result(struct work *w);
 
 /* ---- scan_live.c ---- */
 
-/* Returns the stamp of this moment, while the process is stopped. */
+/* Returns the stamp of the present time, while the process is stopped. */
 uint64_t live_stamp(const struct session *s);
 /* Requests the live blocks at the stamp, which arrive in q->live. Call before the process
  * continues, so that the merge cannot have passed the stamp. */

@@ -216,7 +216,7 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	return p;
 }
 
-/* Finds the slots that children took in an earlier recording. Slots only prepared for that
+/* Finds the pool slots that children took in an earlier recording. Slots only prepared for that
  * recording are no longer usable. */
 static void find_old(struct pool *p)
 {
@@ -346,7 +346,7 @@ static void prepare(struct pool *p, uint32_t i)
 	__atomic_store_n(&d->state, MG_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
-/* Counts the slots that can be taken. */
+/* Counts the pool slots that children can take. */
 static uint32_t count_free(const struct pool *p)
 {
 	uint32_t n = 0;
@@ -360,7 +360,7 @@ static void keep_ready(struct pool *p)
 {
 	bool wanted = __atomic_exchange_n(&p->head->slots_wanted, 0, __ATOMIC_SEQ_CST);
 	uint32_t have = count_free(p), before = have;
-	if (wanted && have < 2) /* the slots ran out */
+	if (wanted && have < 2) /* the free slots ran out */
 		p->target *= 4;
 	if (p->target > p->shape.slot_max)
 		p->target = p->shape.slot_max;
@@ -402,8 +402,8 @@ bool pool_slot_wanted(const struct pool *p)
 	return any;
 }
 
-/* Returns the slot of the oldest ancestor waiting like the child in slot `i`: a child may take a
- * slot before its parent does. The parents noted in slots may be wrong, even circular. */
+/* Returns the pool slot of the oldest ancestor waiting like the child in slot `i`: a child may take
+ * a slot before its parent does. The parents noted in slots may be wrong, even circular. */
 static uint32_t oldest_waiting(const struct pool *p, uint32_t i)
 {
 	for (uint32_t up = 0, k = 0; up < p->prepared && k < p->prepared; up++) {

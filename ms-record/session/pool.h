@@ -28,8 +28,9 @@ struct writer;
 #define POOL_FIRST_RINGS 2u /* rings that a child finds ready; see pool_first_rings */
 /* number of rings whose first lap (pass through the ring's window) is larger */
 #define POOL_FEW_RINGS 4u
-#define POOL_FEW_LAP (65536u - MG_SLACK) /* bytes of the larger first lap */
-#define POOL_ATTACHED_LAP (512u << 10)   /* bytes of a child's ring if threads never wait */
+/* size in bytes of the larger first lap (pass through the ring's window) */
+#define POOL_FEW_LAP (65536u - MG_SLACK)
+#define POOL_ATTACHED_LAP (512u << 10) /* bytes of a child's ring if threads never wait */
 
 /* Describes where the parts of a session are, in bytes from its start. */
 struct extents {
@@ -48,7 +49,7 @@ struct pool_shape {
 	uint32_t slot_max, head_serial;
 };
 
-/* Holds ms-record's own state of a slot. Nothing in it is read from the shared memory. */
+/* Holds ms-record's own state of a pool slot. Nothing in it is read from the shared memory. */
 struct slot {
 	bool prepared, dead;     /* dead: not reused, as its process may still run */
 	bool old;                /* the slot was taken before this recording (standby) */
@@ -68,8 +69,8 @@ struct pool {
 	/* guest injected: threads never wait, ms-record maintains the module table */
 	bool attached;
 	bool standby; /* processes of this pool may be recorded again */
-	/* Lists of functions, owned by the control thread until the image's session is drained,
-	 * then by the draining thread. */
+	/* Lists of functions, owned by the control thread until the program image's session is
+	 * drained, then by the draining thread. */
 	struct frame_lists lists;
 	struct session *head_session; /* session of the program image (process between two execs);
 					 NULL once it has ended */
@@ -101,32 +102,33 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 size_t pool_attached_bytes(pid_t pid, bool forks);
 void pool_ref(struct pool *p);
 void pool_unref(struct pool *p);
-/* Copies the image's header, which its session has filled in, for all slots prepared from now
- * on. */
+/* Copies the program image's header, which its session has filled in, for all slots prepared from
+ * now on. */
 void pool_seal(struct pool *p, struct session *s);
 
 /* Returns how many rings a child finds ready: all rings if it cannot wait for one. */
 uint32_t pool_first_rings(const struct pool *p);
 /* Allocates memory for the structures of a session's rings, from `i` on. False = no memory. */
 bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i);
-/* Passes children that have taken a slot to `on_child`, and keeps enough slots ready (draining
+/* Passes children that have taken a pool slot to `on_child`, and keeps enough slots ready (draining
  * thread, once a round). */
 void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint32_t slot),
 		void *arg);
 /* Tells whether a child asked for a slot, or took one that was not handled yet. */
 bool pool_slot_wanted(const struct pool *p);
-/* Releases a slot whose session has ended. `reuse`: its process has ended too, so another process
- * may take the slot. Otherwise the slot is not used again; on standby it stays with its process. */
+/* Releases a pool slot whose session has ended. `reuse`: its process has ended too, so another
+ * process may take the slot. Otherwise the slot is not used again; on standby it stays with its
+ * process. */
 void pool_release_slot(struct pool *p, uint32_t slot, bool reuse);
 /* Releases the program image's part of the pool after the image's session has ended. `gone`: the
  * image's process no longer writes. */
 void pool_release_image(struct pool *p, bool gone);
-/* Stops children from taking slots. */
+/* Stops children from taking pool slots. */
 void pool_shut(struct pool *p);
 /* Tells whether the draining thread holds the last reference, and no process has the pool
  * mapped. */
 bool pool_unused(struct pool *p, uint64_t now_ns);
-/* Returns the offset of a slot's session. */
+/* Returns the offset of a slot's session in the pool. */
 static inline uint64_t pool_slot_at(const struct pool *p, uint32_t slot)
 {
 	return p->shape.slots_start + slot * p->shape.each.bytes;

@@ -133,7 +133,8 @@ struct reader {
 	uint64_t copy_start;
 	uint8_t *copy;
 	size_t copy_bytes, copy_room;
-	struct reader_codes *codes; /* interpreter code by slot (parse_code.h); or NULL */
+	struct reader_codes *codes; /* code objects of an interpreter, by the guest's slot
+				       (parse_code.h); or NULL */
 
 	struct released {
 		uint64_t number, address, size;
@@ -247,10 +248,11 @@ struct image_end {
 	int status; /* status from waitpid, -1 = unknown */
 	char *successor;
 	uint64_t ns;
-	uint64_t replaced_ns; /* start of the next image of the process; 0 = none */
-	uint64_t images_kept, images_trivial, images_missed; /* set for the launched image only */
+	uint64_t replaced_ns; /* start of the next program image of the process; 0 = none */
+	uint64_t images_kept, images_trivial, images_missed; /* set for the launched program image
+								only */
 	const struct session_pids *left; /* processes that the command left running; or NULL */
-	bool goes_on;                    /* the image's process keeps running */
+	bool goes_on;                    /* the program image's process keeps running */
 };
 
 struct session {
@@ -279,7 +281,7 @@ struct session {
 
 	/* The next members refer to the shared memory. */
 	struct pool *pool;
-	uint32_t slot; /* slot in `pool` + 1; 0 = the image's own session */
+	uint32_t slot; /* slot in `pool` + 1; 0 = the program image's own session */
 	struct mg_session *mem;
 	uint64_t tsc_hz;
 	uint32_t wake;         /* on standby: number of this recording, as in `mem` */
@@ -343,9 +345,10 @@ struct session *session_attach_standby(const struct session_options *opt, struct
 /* Makes the threads of a process on standby record from their next event on. Call once, after
  * pause_init. */
 void session_wake(struct session *s);
-/* Makes a forked child on standby record, in the current state of its image. */
+/* Makes a forked child on standby record, in the current state of its program image. */
 void session_wake_slot(struct session *s);
-/* Makes the session for a slot that a forked child took. It has no process and no output yet. */
+/* Makes the session for a pool slot that a forked child took. It has no process and no output
+ * yet. */
 struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Tells whether the session made under 100 allocations, or under 64 KiB in total. */
 bool session_trivial(const struct session *s);

@@ -34,7 +34,7 @@ struct slot {
 
 struct live_list {
 	struct slot *window;
-	uint64_t bits[WORDS]; /* bit set of the live slots */
+	uint64_t bits[WORDS]; /* bit set of the slots with live blocks */
 	uint64_t base;
 	bool addresses; /* keep addresses of old blocks */
 	bool usable;    /* usable sizes are recorded: some old block has slack */

@@ -38,7 +38,7 @@ static void put_frame(struct export *x, const struct place *p, struct out *o)
 	ms_json_string(&j, NULL, export_frame_text(x, p));
 }
 
-/* Returns the maximum `v`; if it is not known, the larger value of the two moments. */
+/* Returns the maximum `v`; if it is not known, the larger value of peak and end. */
 static uint64_t most(uint64_t v, uint64_t a, uint64_t b)
 {
 	return v != UNKNOWN ? v : a > b ? a : b;

@@ -47,10 +47,11 @@ struct heaptrack {
 	struct table_of_bytes gains, losses; /* entries: struct info of allocations, of frees */
 	bool collecting;                     /* only fill `gains` and `losses`; write no events */
 	uint32_t *trace;                     /* number of the trace of a row */
-	uint64_t *live, *now; /* by row, live bytes: at the next moment; written so far */
+	uint64_t *live, *now; /* by row, live bytes: at the next moment of the snapshot; written so
+				 far */
 	uint64_t *used;       /* by row: blocks already taken from its stock */
-	uint64_t *all_used;   /* by row: blocks needed for all moments */
-	uint64_t *risen;      /* by row: bytes needed for all moments */
+	uint64_t *all_used;   /* by row: blocks needed for all moments of the snapshot */
+	uint64_t *risen;      /* by row: bytes needed for all moments of the snapshot */
 	sqlite3_stmt *sizes;
 	size_t moments;
 	size_t sample; /* index of the next sample */
@@ -314,8 +315,8 @@ static uint64_t rise(struct heaptrack *h, size_t row, struct stock *s, uint64_t 
 	return blocks;
 }
 
-/* Writes the blocks that are live at no moment as allocations freed at once; skips the first
- * `skipped` blocks of the row. */
+/* Writes the blocks that are live at no moment of the snapshot as allocations freed at once; skips
+ * the first `skipped` blocks of the row. */
 static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
 {
 	struct stock s;
@@ -356,7 +357,7 @@ static bool of_process(const struct export_row *r, const struct snapshot *s)
 	return !r->site || r->site->process == s->process;
 }
 
-/* Counts, by row, the bytes or the blocks that all moments need. */
+/* Counts, by row, the bytes or the blocks that all moments of the snapshot need. */
 static void count_rises(struct heaptrack *h, const struct snapshot **s, size_t n, bool blocks)
 {
 	struct export *x = h->x;

@@ -28,7 +28,7 @@ struct massif {
 	uint32_t *leaf;          /* by row: node of the outermost frame of its stack */
 	struct branch_sum *sums; /* by node of x->stacks, which leads from callees to callers */
 	uint64_t *live;          /* live bytes by row */
-	uint64_t count;          /* number of moments written */
+	uint64_t count;          /* number of moments of the snapshot written */
 };
 
 /* Returns the text with each # escaped, because ms_print treats the rest of a line as a comment. */

@@ -83,9 +83,9 @@ static void forget_unknown(const struct model *m, struct span *s, size_t n)
 					UNKNOWN;
 }
 
-/* Returns `time_ns`, or the start of the process's next image (exec) if that is earlier. Without a
- * usable processor counter, times are interpolated between rounds of the recorder, and an image's
- * last events may get times after its end. */
+/* Returns `time_ns`, or the start of the process's next program image (exec) if that is earlier.
+ * Without a usable processor counter, times are interpolated between rounds of the recorder, and an
+ * image's last events may get times after its end. */
 static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns)
 {
 	uint32_t became = m->processes.v[process].became;
@@ -93,9 +93,9 @@ static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns
 	return time_ns < end ? time_ns : end;
 }
 
-/* Copies the elements of process `p` and of the images that it became by exec, in order of time, as
- * one curve: an image's memory is gone when the next image begins. `next` holds each process's
- * first index in an array sorted by process. */
+/* Copies the elements of process `p` and of the program images that it became by exec, in order of
+ * time, as one curve: an image's memory is gone when the next image begins. `next` holds each
+ * process's first index in an array sorted by process. */
 #define CHAIN(m, a, next, p, to, count)                                                            \
 	for (uint32_t q = p; q != NONE; q = (m)->processes.v[q].became)                            \
 		for (size_t i = (next)[q]; i < (a).n && (a).v[i].process == q; i++, (count)++) {   \

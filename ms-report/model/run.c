@@ -127,7 +127,7 @@ static int by_peak(const void *a, const void *b)
 		       ?: MS_ORDER(x->image, y->image);
 }
 
-/* Returns the image from which `p` came by exec, or NULL. */
+/* Returns the program image from which `p` came by exec, or NULL. */
 static struct run_process *image_before(struct run_process *v, size_t n,
 					const struct run_process *p)
 {
@@ -137,7 +137,7 @@ static struct run_process *image_before(struct run_process *v, size_t n,
 	return NULL;
 }
 
-/* Joins the images of each process into one entry, in order of image number. */
+/* Joins the program images of each process into one entry, in order of image number. */
 static void join_images(struct run *r)
 {
 	struct run_process *v = r->processes.v;

@@ -12,15 +12,16 @@
 
 struct ms_err;
 
-/* Describes a process, from its first image to its last one. */
+/* Describes a process, from its first program image to its last one. */
 struct run_process {
 	const char *path; /* path of its first trace, by which other tools find the rest */
-	const char *exe;  /* executable of the image with the highest peak; NULL = not known */
+	const char *exe;  /* executable of the program image with the highest peak; NULL = not
+			     known */
 	uint64_t pid, peak_bytes, unfreed_bytes, events_lost, unreachable_bytes;
-	uint64_t image; /* number of its first image in the run */
+	uint64_t image; /* number of its first program image in the run */
 	bool sampled;   /* the process's figures are estimates */
 	bool first;     /* the process's trace is FILE */
-	bool goes_on;   /* continues by exec in a later image */
+	bool goes_on;   /* continues by exec in a later program image */
 };
 
 struct run {

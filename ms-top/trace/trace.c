@@ -294,7 +294,7 @@ static void total_up(struct trace *t)
 	const struct ms_recording *rec = t->shown;
 	uint64_t ns = t->in_past ? t->past_ns : ms_follow_reached(t->follow);
 	if (t->waiting)
-		ns = t->total.ns; /* the figures are still of the previous moment */
+		ns = t->total.ns; /* the figures are still of the previous moment that was shown */
 	t->total = trace_counts(&rec->replay);
 	t->total.ns = ns;
 	t->total.peak_ns = rec->replay.peak_tick * rec->head->tick_ns;

@@ -76,7 +76,7 @@ struct trace_site {
 	} trend;             /* to be read by trace_trend() */
 };
 
-/* Holds the totals at a moment. */
+/* Holds the totals at a moment of the recording. */
 struct trace_total {
 	uint64_t ns; /* since the start of the recording */
 	uint64_t live_bytes, live_blocks, peak_bytes, peak_ns;

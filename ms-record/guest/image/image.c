@@ -364,7 +364,7 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 
 void mg_custom_linker(const uint64_t *frame)
 {
-	(void)frame; /* the image hooks the linker by mg_image_linker() */
+	(void)frame; /* the guest image hooks the linker by mg_image_linker() */
 }
 
 /* ---- the start of a session ------------------------------------------------------------------ */
@@ -471,7 +471,7 @@ static bool lay_out(const struct mg_session *s)
 	return true;
 }
 
-/* Notes the guest's mappings other than the image: see apart.c. */
+/* Notes the guest's mappings other than the guest image: see apart.c. */
 static void note_ours(void)
 {
 	const struct mg_manifest *m = &mg_manifest;
@@ -574,8 +574,8 @@ static bool begin_forked(const uint64_t *frame, struct mg_gate *g)
 	return false;
 }
 
-/* Handles a call while the gate is shut although recording is on: the first event of the session
- * or of a forked child. */
+/* Handles a call while the gate (the word that each hook reads first) is shut although recording is
+ * on: the first event of the session or of a forked child. */
 bool mg_shut(const uint64_t *frame)
 {
 	struct mg_gate *g = mg.gate;

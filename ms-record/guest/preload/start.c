@@ -111,8 +111,8 @@ static bool map_session(int fd, uint64_t bytes)
 	return true;
 }
 
-/* Maps the other private memory, in one piece. The gate has a page of its own, which the kernel
- * zeroes in forked children. */
+/* Maps the other private memory, in one piece. The gate (the word that each hook reads first) has a
+ * page of its own, which the kernel zeroes in forked children. */
 static const char *map_rest(void)
 {
 	size_t modules = (mg_modules_bytes(mg.session->module_max) + 4095) & ~(size_t)4095;
@@ -126,7 +126,8 @@ static const char *map_rest(void)
 	mg.backend.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
 	mg.gate = (struct mg_gate *)(void *)m;
-	mg.gate->counted = 1; /* the gate is shut, but not because this is a forked child */
+	mg.gate->counted = 1; /* the gate (the word that each hook reads first) is shut, but not
+				 because this is a forked child */
 	return NULL;
 }
 
