@@ -42,7 +42,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	struct ms_err why = {0};
 	int rc = hook_find(m, h, &place, &why);
 	if (rc > 0 && a->manifest.debug_state)
-		return 0; /* a module loaded later may define the function */
+		return 0; /* no error: a module loaded later may define the function */
 	if (rc)
 		return refuse(a, h, rc < 0 ? why.text : "it has no such function", err);
 	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||

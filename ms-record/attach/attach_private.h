@@ -164,7 +164,7 @@ int attach_restore(void *arg, void *shared);
 /* Tells whether the entries can be rewritten even if threads that wait in the kernel are not
  * stopped. */
 bool attach_may_hold(const struct attach *a);
-/* Moves threads out of code that will change. Returns 0, or -1: try again later. */
+/* Moves threads out of code that will change. Returns 0, or -1 if that is not possible now. */
 typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
 /* Replaces entries by jumps or, if `back`, restores them, except entries that other code has
  * changed. Each thread is stopped or waits in the kernel. `move` moves threads out of the bytes

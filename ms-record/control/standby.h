@@ -56,9 +56,10 @@ struct standby_attach {
 			       standby_attach_prepare */
 };
 
-/* Reserves a process on standby for this recorder, until standby_attach_free. 1 = reserved; 0 = the
- * process is not on standby; -1 with `err` set: it cannot be recorded. A process whose forked
- * parent is on standby is refused, because it can only be recorded together with its parent. */
+/* Reserves a process on standby for this recorder, until standby_attach_free. Returns 1 if the
+ * process is reserved; 0 if it is not on standby; or -1 with `err` set if it cannot be recorded. A
+ * process whose forked parent is on standby is refused, because it can only be recorded together
+ * with its parent. */
 int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err);
 /* Creates the session of a reserved process, with output c->first, and puts it at the head of

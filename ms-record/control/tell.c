@@ -81,8 +81,8 @@ static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
 	return found;
 }
 
-/* Reads the run id from the first block of a trace. 1 = found; 0 = there is none, or none yet; -1
- * with `err` set. */
+/* Reads the run id from the first block of a trace. Returns 1 if there is one; 0 if there is none,
+ * or none yet; or -1 with `err` set. */
 static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
 {
 	int own = descriptor_named(file), fd;

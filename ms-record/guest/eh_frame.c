@@ -335,7 +335,7 @@ static bool read_cie(struct cursor c, struct fde *f, bool *bad)
 		} else if (*a == 'S') {
 			f->signal = true;
 		} else {
-			break; /* the rest is skipped by its length */
+			break; /* the rest of the augmentation data is skipped by its length */
 		}
 	}
 	*bad = c.bad || ra != MG_DW_RA || data_end < c.at || data_end > c.end;

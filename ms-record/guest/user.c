@@ -19,8 +19,8 @@ static bool is_paused(void)
 	return __atomic_load_n(&pauses, __ATOMIC_SEQ_CST) & DEPTH;
 }
 
-/* Increments or decrements the depth. Returns the number of the change between paused and
- * running, or 0: no such change. */
+/* Increments or decrements the depth. Returns the number of the change between paused and running,
+ * or 0 if there was no such change. */
 static uint64_t count(bool pause)
 {
 	uint64_t was = __atomic_load_n(&pauses, __ATOMIC_SEQ_CST), now;

@@ -130,17 +130,17 @@ bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns);
 /* Tells, after hijack_stop_all, whether a thread is still not stopped. */
 bool hijack_any_asleep(const struct hijack_stop *s);
-/* Stops, after hijack_stop_all, threads that were left waiting and no longer wait. On return,
- * each thread that still waits has been off all processors, in a system call, since this
- * function was called. Returns 0, or -1: one did not stop within `patience_ns`. */
+/* Stops, after hijack_stop_all, threads that were left waiting and no longer wait. On return, each
+ * thread that still waits has been off all processors, in a system call, since this function was
+ * called. Returns 0, or -1 if a thread did not stop within `patience_ns`. */
 int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns);
 /* Waits, for 50 ms at most, while a stop would cut short the system calls of all threads. */
 void hijack_await_easy(int proc);
 /* Returns the thread that was not stopped and to which a stop would do the least harm; NULL =
  * none. */
 struct hijack_thread *hijack_easiest(struct hijack_stop *s, int proc);
-/* Stops a thread that hijack_stop_all did not stop. Returns 0, or -1: it did not stop within
- * `patience_ns`, or has ended. */
+/* Stops a thread that hijack_stop_all did not stop. Returns 0, or -1 if the thread did not stop
+ * within `patience_ns`, or has ended. */
 int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64_t patience_ns);
 /* Stops one thread outside restartable sequences, preferably a running one. Returns as
  * hijack_stop_all does; EBUSY: all are in a restartable sequence. */

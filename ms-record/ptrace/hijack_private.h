@@ -80,7 +80,7 @@ uint8_t *hijack_frames_grow(struct hijack_frames *b, size_t bytes, uint64_t alig
 /* Tells whether the instruction `code` is at address `at`. */
 bool hijack_is_code(const struct hijack *h, uint64_t at, const struct cpu_code *code);
 /* Finds the instructions for calls in the process, or checks that they are unchanged. Returns 0, or
- * -1: no syscall instruction was found. */
+ * -1 if no syscall instruction was found. */
 int hijack_find_code(struct hijack *h);
 /* Writes the frames below the thread's stack; sets c->sp and c->copy_sp. Returns 0, or -1 with the
  * reason in `err`. */

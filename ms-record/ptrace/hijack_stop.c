@@ -221,7 +221,7 @@ static void take_status(struct hijack_thread *t, pid_t r, int status)
 		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(intptr_t)(event ? 0 : sig));
 }
 
-/* Waits until the thread has stopped. Returns 0, or -1: the deadline has passed. */
+/* Waits until the thread has stopped. Returns 0, or -1 if the deadline has passed. */
 static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 {
 	int status;
@@ -238,7 +238,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 	return 0;
 }
 
-/* Waits until all threads have stopped. Returns 0, or -1: the deadline has passed. */
+/* Waits until all threads have stopped. Returns 0, or -1 if the deadline has passed. */
 static int await(struct hijack_stop *s, uint64_t deadline_ns)
 {
 	for (size_t i = 0; i < s->threads.n; i++)

@@ -263,7 +263,7 @@ bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes
 }
 
 /* Finds the wanted pages in [*at, end); *at becomes the address to continue from. Returns the
- * number of regions, or -1: the kernel lacks the ioctl. */
+ * number of regions, or -1 if the kernel lacks the ioctl. */
 static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
 {
 	uint64_t not_these = which == MEMORY_OWN ? IS_FILE | IS_ZERO : IS_ZERO;

@@ -9,9 +9,11 @@
 struct span {
 	uint64_t from_ns, to_ns;
 	uint64_t live_min, live_max, live_last,
-		blocks_last; /* a process without a point here counts with its last earlier one */
+		blocks_last; /* number of blocks; a process without a point in this span counts with
+				its last point before the span */
 	uint64_t
-		rss; /* largest sample; the last earlier one if there is none; UNKNOWN before any */
+		rss; /* largest RSS sample in the span; if there is none, the last sample before it;
+			UNKNOWN = no sample yet */
 	uint64_t allocations, frees, allocated_bytes; /* in the span */
 	uint64_t live_limits[2];                      /* lower, upper limit of live_last */
 	uint64_t mapped;                              /* bytes at the end of the span; UNKNOWN =
