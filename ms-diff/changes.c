@@ -61,8 +61,8 @@ static void sum_spots(struct work *w)
 	}
 }
 
-/* For rows without spots on a side, marks each figure as unknown in the runs that did not record
- * it. */
+/* For rows without spots (places that allocate) on a side, marks each figure as unknown in the runs
+ * that did not record it. */
 static void fill_absent(struct work *w)
 {
 	for (int side = OLD; side <= NEW; side++)
@@ -351,7 +351,8 @@ static enum diff_kind kind_of(const struct change *c)
 static enum diff_kind kind_at(const struct change *c)
 {
 	bool held[2];
-	for (int side = OLD; side <= NEW; side++) /* DELTA_UNKNOWN is negative */
+	for (int side = OLD; side <= NEW; side++) /* an unknown figure is negative (DELTA_UNKNOWN),
+						     so it counts as no blocks */
 		held[side] = c->figures[DIFF_LIVE_BLOCKS].values[side] > 0;
 	return held[OLD] == held[NEW] ? kind_of(c) : held[NEW] ? DIFF_NEW : DIFF_GONE;
 }
@@ -407,8 +408,8 @@ static void judge_totals(struct work *w)
 		judge_total(w, t);
 	bool more = w->c->totals[total_of(DIFF_ALLOCATED)].significant;
 	for (int t = 0; t < TOTALS; t++) {
-		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* RSS varies with the kernel's
-								       behavior */
+		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* RSS varies from run to run
+								       with the kernel's behavior */
 		struct figure_change *c = &w->c->totals[t];
 		if ((totals[t].flow && w->threaded && is_small_churn(w, c, c)) ||
 		    (is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && w->few) ||

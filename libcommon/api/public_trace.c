@@ -30,7 +30,7 @@ struct memscope_trace *memscope_trace_open(const char *path, char *error)
 {
 	struct ms_err err = {0};
 	struct memscope_trace *t = ms_xcalloc(1, sizeof *t);
-	t->path = strdup(path); /* the recording borrows it */
+	t->path = strdup(path); /* a copy, because the recording borrows the path */
 	ms_blocks_init(&t->live);
 	if (t->path)
 		t->rec = ms_recording_begin(ms_trace_open(t->path, &err), t->path);

@@ -30,7 +30,8 @@ typedef int ms_cli_take(const struct ms_cli_arg *arg, struct ms_err *err);
 struct ms_cli_option {
 	const char *name; /* long name, without its dashes */
 	char letter;      /* short name, or 0 */
-	/* NULL = none; "a|b": one of these words; "[N]5": optional, default 5 */
+	/* how the argument is shown and which are allowed. NULL = the option takes none; "a|b" =
+	 * one of these words; "[N]5" = optional, 5 if left out */
 	const char *argument;
 	ms_cli_take *take;
 	size_t offset, size;      /* where to store: a member, or 0, 0 = the whole struct */

@@ -41,7 +41,7 @@ struct ms_kept_point {
 		MS_KEPT_END,
 		MS_KEPT_MOMENT
 	} kind;
-	uint64_t time_ns; /* time of a MS_KEPT_MOMENT */
+	uint64_t time_ns; /* for MS_KEPT_MOMENT: time of the moment */
 	size_t moment;    /* index among the replay's moments */
 };
 

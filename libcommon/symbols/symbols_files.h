@@ -12,7 +12,7 @@
 
 struct ms_module_files {
 	struct ms_elf *binary; /* the module, or NULL */
-	struct ms_elf *debug;  /* its separate debug file, or NULL */
+	struct ms_elf *debug;  /* separate debug file of `binary`, or NULL */
 	struct ms_elf *alt;    /* supplementary file (dwz) of the file with DWARF, or NULL */
 	bool mismatch;         /* a file with the module's name was found, but of another build */
 	bool damaged;          /* the module's file was found, but parts of it are missing */

@@ -404,7 +404,7 @@ bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
 bool ms_trace_seek(struct ms_trace *t, uint64_t offset)
 {
 	t->next_number = 0;
-	t->after_damage = true; /* so that the blocks before it do not count as missing */
+	t->after_damage = true; /* set so that the blocks before `offset` do not count as missing */
 	t->skipping = false;
 	return t->sparse && ms_trace_jump(t, offset);
 }

@@ -416,7 +416,8 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		return ms_err_sys(err, "making a socket failed");
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].fresh)
-			a->shared.near[i].page = 0; /* until now it was only the expected address */
+			a->shared.near[i].page = 0; /* until now, `page` was only the expected
+						       address */
 	if (help(a, attach_map, err))
 		return -1;
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};

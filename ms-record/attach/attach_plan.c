@@ -46,7 +46,8 @@ static bool owner_lives(const struct mg_manifest *m)
 	if (!m->owner || stat("/proc/self/ns/pid", &ns))
 		return false;
 	if ((uint32_t)ns.st_ino != m->owner_namespace)
-		return true; /* another PID namespace: the owner cannot be checked */
+		return true; /* assumed alive: the owner is in another PID namespace and cannot be
+				checked */
 	int folder = process_folder((pid_t)m->owner);
 	bool lives = folder >= 0 && ms_proc_stat_at(folder, &s) &&
 		     s.field[MS_STAT_START] == m->owner_start && s.state != 'Z';

@@ -326,7 +326,7 @@ static bool interrupted(const struct attach *a, const struct hijack_thread *t, u
 	for (size_t i = 0; i + 2 < n; i++)
 		if (words[i] - low < high - low && cpu_is_signal_frame(&words[i]))
 			return true;
-	return !n; /* if the stack cannot be read, assume that it was */
+	return !n; /* if the stack cannot be read, assume that a signal interrupted the image */
 }
 
 static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)

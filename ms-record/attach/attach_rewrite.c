@@ -34,7 +34,8 @@
 
 #define WORD 8u
 #define FORK_NS UINT64_C(500000000) /* maximum wait for a fork while threads are stopped */
-#define OTHERS_US 10000             /* time in which each processor enters the kernel */
+/* wait in which each running thread is expected to have entered the kernel once */
+#define OTHERS_US 10000
 #define FORKERS_MAX 4096u
 /* maximum wait for forking threads that get no processor time */
 #define FORKED_NS UINT64_C(60000000000)

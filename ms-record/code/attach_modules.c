@@ -47,7 +47,7 @@ static uint32_t entries(const struct modules *all)
 	return n < all->table_max ? n : all->table_max;
 }
 
-/* Returns the index of this module's open entry, or -1. */
+/* Returns the index of the open entry of module `m`, or -1. */
 static int find(const struct modules *all, const struct attach_module *m)
 {
 	const struct attach_modules *a = all->attached;

@@ -39,7 +39,8 @@ void modules_free(struct modules *m)
 {
 	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < m->all.n; i++)
-		if (!m->all.v[i].same) /* else path and name belong to the file's first module */
+		if (!m->all.v[i].same) /* otherwise, path and name belong to the file's first
+					  module */
 			MS_FREE(m->all.v[i].path, m->all.v[i].name);
 	interpreter_free(m->interpreter);
 	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries, m->attached, m->files.v,

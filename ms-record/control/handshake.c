@@ -156,7 +156,8 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 {
 	images_missed(c, a->pid, a->parent, clock_mono(), a->exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
-	if (a->old) { /* the program that follows a->old is listed, so a->old need not name it */
+	if (a->old) { /* the index lists the program that a->old executed, so the entry of a->old
+			 need not name it */
 		free(a->old->exec.program);
 		a->old->exec.program = NULL;
 	}
@@ -299,7 +300,7 @@ static void answer(void *arg, int fd, int pid, const struct mg_handshake *h)
 	}
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
-	if (s) /* before the reply, because the process may end soon after the reply */
+	if (s) /* done before the reply, because the process may end soon after it */
 		begin_draining(c, s);
 	bool sent = handshake_reply(fd, s);
 	if (!s)

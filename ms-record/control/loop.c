@@ -207,7 +207,7 @@ static void on_signal(struct control *c, int sig, bool may_stop)
 		return;
 	}
 	if (sig == SIGINT || sig == SIGQUIT)
-		return; /* the terminal sent the signal to the command too */
+		return; /* not forwarded: the terminal sent the signal to the command too */
 	if (may_stop && c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
 		c->skip_symbols = c->stopped;
 		control_stop(c, "a second signal");

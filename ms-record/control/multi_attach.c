@@ -259,7 +259,8 @@ void multi_attach_detach(struct control *c)
 	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
 		struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed || p->standby)
-			continue; /* a standby process returns to standby when its session ends */
+			continue; /* not detached here: a standby process returns to standby when
+				     its session ends */
 		attach_detach(p->attach);
 	}
 }

@@ -242,7 +242,8 @@ static void pass_signals(struct holder *h)
 	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
 		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
 		h->told |= h->control.child < 0;
-		/* The terminal sent the signal to the command too. */
+		/* The terminal sends these signals to the command itself, so only others are
+		 * forwarded. */
 		if (!terminal && h->control.child >= 0)
 			kill(h->control.launch.pid, (int)info.ssi_signo);
 	}

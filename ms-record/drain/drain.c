@@ -111,8 +111,8 @@ static uint64_t round_events(struct session *s)
 	__atomic_store_n(&s->mem->ticks, cpu_counter(), __ATOMIC_RELAXED);
 	session_update_modules(s);
 	if (ranges_look(&s->ranges))
-		s->modules.maps_old = true; /* the guest asks for ranges if it found an unknown
-					       mapping */
+		s->modules.maps_old = true; /* the guest has found an unknown mapping, so the memory
+					       map is read again */
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);

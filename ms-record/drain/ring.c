@@ -434,7 +434,7 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		if (n)
 			r->quiet_ns = now_ns;
 		if (r->tail != head && r->last < least)
-			least = r->last + 1; /* unread records of this ring are later than
+			least = r->last + 1; /* unread records of this ring have stamps larger than
 						r->last */
 		partly |= r->tail != head;
 		read += n;

@@ -119,7 +119,8 @@ static long map_private(uint64_t bytes)
 static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
 	long r;
-	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* see C1 in confine.c */
+	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* announces a system call: see C1 in
+								 confine.c */
 	if (mg_filtered() || (mg.gate != &mg_closed_gate && bytes > mg_grow_budget()))
 		r = -1;
 	else if (shared)

@@ -123,7 +123,8 @@ struct mg_range mg_thread_block(void)
 static bool can_read(uint64_t at)
 {
 	enum { CMP_REQUEUE_PRIVATE = 4 | 128, FAULT = -14 };
-	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* see C1 in confine.c */
+	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* announces a system call: see C1 in
+								 confine.c */
 	long r =
 		mg_filtered() ? FAULT : mg_syscall(SYS_futex, at, CMP_REQUEUE_PRIVATE, 0, 0, at, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);

@@ -57,7 +57,7 @@ static void take_segment(struct attach_module *m, const Elf64_Phdr *p)
 	uint64_t low = m->bias + p->p_vaddr, high = low + p->p_memsz;
 	bool readable = p->p_flags & PF_R;
 	if (high < low || p->p_filesz > p->p_memsz)
-		return; /* not loadable */
+		return; /* segment that the loader would refuse */
 	m->start = (low & ~UINT64_C(4095)) < m->start ? low & ~UINT64_C(4095) : m->start;
 	m->end = high > m->end ? (high + 4095) & ~UINT64_C(4095) : m->end;
 	if (readable && m->eh_frame_hdr - low < p->p_filesz) {

@@ -174,7 +174,7 @@ static void read_apart(struct work *w)
 		p->bytes = ms_xrealloc(NULL, bytes, 1);
 		if (!timed_read(w->s->process.pid, w->request.copy.h.mem, p->start, p->bytes,
 				bytes))
-			memset(p->bytes, 0, bytes); /* unmapped meanwhile */
+			memset(p->bytes, 0, bytes); /* the range was unmapped meanwhile */
 	}
 }
 

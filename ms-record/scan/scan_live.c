@@ -74,7 +74,7 @@ bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const 
 
 bool live_await_stacks(const struct session *s)
 {
-	uint64_t until = clock_mono() + WRITER_NS; /* the process is no longer held */
+	uint64_t until = clock_mono() + WRITER_NS; /* starts now: the process is no longer held */
 	while (!__atomic_load_n(&s->scan->live.stacks_known, __ATOMIC_ACQUIRE)) {
 		if (clock_mono() > until || __atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 			return false;

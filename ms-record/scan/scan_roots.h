@@ -39,7 +39,7 @@ struct roots {
 	/* main thread: sp at the program's entry, thread pointer; 0 = not known */
 	uint64_t main_entry, main_tp;
 	uint64_t own_inode; /* inode of MemScope's shared memory */
-	bool own_brk;       /* not only glibc uses the brk area: all of it is searched */
+	bool own_brk;       /* all of the brk area is searched, because not only glibc uses it */
 	bool wide;          /* blocks may be missing: heap memory outside blocks is searched, too */
 	bool dense;         /* unknown heap layout: small gaps between blocks are no roots */
 	/* Filled in by roots_look: end address and last word of the piece searched last. */

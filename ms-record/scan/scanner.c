@@ -294,7 +294,8 @@ static void *watch(void *arg)
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	sc->tid = (pid_t)syscall(SYS_gettid);
-	for (size_t i = 0; i < sc->sessions.n; i++) /* sessions added before this thread ran */
+	for (size_t i = 0; i < sc->sessions.n; i++) /* includes the sessions added before this
+						       thread ran */
 		watch_begin(sc->sessions.v[i]->scan, sc->sessions.v[i], sc->tid);
 	while (!sc->stop) {
 		for (size_t i = 0; i < sc->sessions.n; i++)

@@ -12,7 +12,8 @@
 struct session;
 
 struct run {
-	uint64_t started_ns; /* atomic, CLOCK_MONOTONIC: start of recording; 0 = waiting for it */
+	uint64_t started_ns; /* atomic, CLOCK_MONOTONIC: start of recording; 0 = waiting for the
+				start */
 	int paused;          /* atomic */
 	int forked;          /* atomic: a process of the run has forked */
 };

@@ -220,7 +220,7 @@ bool session_thread_alive(struct session *s, uint32_t index)
 	char name[32];
 	struct thread *t = &s->threads.all.v[index];
 	if (s->process.folder < 0 && !s->known)
-		return true; /* unknown process */
+		return true; /* the process is not known, so the thread counts as alive */
 	if (!t->outer) {
 		/* The thread can be younger than the list, and a list read while threads end can be
 		 * incomplete. */

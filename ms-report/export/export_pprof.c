@@ -33,7 +33,7 @@ struct pprof {
 	struct export *x;
 	struct gzip gzip;
 	struct out text;                          /* text to be compressed */
-	struct table_of_bytes strings, locations; /* strings and locations, each of them once */
+	struct table_of_bytes strings, locations; /* strings and locations, each stored once */
 	struct out message, chain;                /* encoded message; frames of a location */
 	uint32_t *mapping;                        /* by module: number of its mapping, 0 = none */
 	sqlite3_stmt *threads;                    /* current row of site_thread, or NULL */
@@ -51,7 +51,7 @@ static void varint(struct out *o, uint64_t v)
 static void number_field(struct out *o, unsigned field, uint64_t v)
 {
 	if (!v)
-		return; /* 0 is the default of a missing field */
+		return; /* not written: readers assume 0 for a missing field */
 	varint(o, field << 3);
 	varint(o, v);
 }
@@ -345,7 +345,7 @@ static void put_head(struct pprof *p, enum metric metric)
 		number_field(&p->text, TIME_NANOS,
 			     q->started_ns +
 				     (m->at_time_ns != UNKNOWN ? m->at_time_ns : m->duration_ns));
-	if (!m->diff) /* the time between the two runs is not known */
+	if (!m->diff) /* a comparison has no duration: the time between the two runs is not known */
 		number_field(&p->text, DURATION_NANOS, m->duration_ns);
 	value_type(p, PERIOD_TYPE, "space", "bytes");
 	uint64_t every = m->quality.sampled_bytes;

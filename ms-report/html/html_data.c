@@ -108,7 +108,7 @@ void html_spans_write(struct model *m, struct html_columns *c)
 	};
 	struct span *s;
 	size_t n = curve_make(m, SPANS, &s);
-	/* the largest of many estimates does not estimate the maximum */
+	/* an estimated maximum is shown as unknown: the largest of many estimates is too large */
 	for (size_t i = 0; i < n; i++)
 		if (s[i].estimated)
 			s[i].live_min = s[i].live_max = UNKNOWN;

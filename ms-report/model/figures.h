@@ -36,7 +36,8 @@ enum told {
 };
 struct told_figure {
 	const char *name;
-	enum est_figure est; /* its estimate when sampled; EST_COUNT = always exact */
+	enum est_figure est; /* estimate of this figure in sampled recordings; EST_COUNT = always
+				exact */
 	size_t in[3];        /* offset in each struct of enum told_of */
 };
 extern const struct told_figure told[TOLD_COUNT];

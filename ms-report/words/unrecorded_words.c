@@ -47,7 +47,7 @@ static void gaps(struct model *m, struct words *w)
 		words_add(w, SAY("paused %s%s", say_time(m, g->paused_ns), not_recorded));
 	if (figure_some(g->dropped_until_ns) && g->last && m->from_ns != UNKNOWN &&
 	    m->from_ns >= g->dropped_until_ns)
-		return; /* the counted part begins after the dropped events */
+		return; /* nothing to report: the counted part begins after the dropped events */
 	if (figure_some(g->dropped_until_ns) && g->last)
 		words_add(
 			w,

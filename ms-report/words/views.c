@@ -164,7 +164,8 @@ struct table table_modules(struct model *m, size_t limit)
 	for (size_t i = 0; i < m->modules.n; i++) {
 		const struct module *o = &m->modules.v[i];
 		if (o->kind && !strcmp(o->kind, "heap"))
-			continue; /* not a module, only a name for call stacks */
+			continue; /* skipped: a custom heap is not a module, only a name for call
+				     stacks */
 		struct cell *c = table_row(m, &t)->cells;
 		c[0].s = symbols_words(o->symbols);
 		table_take(&t, c, o);

@@ -112,7 +112,8 @@ struct words words_who(struct model *m, const struct style *st)
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
 		words_add(&w, date);
-	if (m->proc_only == PROC_ONLY_REGIONS) /* nothing else is known of the run */
+	if (m->proc_only == PROC_ONLY_REGIONS) /* only regions were read: nothing else is known of
+						  the run */
 		return w;
 	const struct process *last = images_last(m, p);
 	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);

@@ -118,7 +118,7 @@ const char *words_one_time(struct model *m)
 /* Returns how much RSS exceeds the parts, or the parts exceed RSS. */
 static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 {
-	if (rss == UNKNOWN || m->est) /* a difference to estimates is not exact */
+	if (rss == UNKNOWN || m->est) /* estimated parts: the difference would not be exact */
 		return "";
 	if (parts > rss)
 		return SAY(", at least %s of it not resident", say_size(m, parts - rss));
@@ -275,7 +275,8 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 	struct words w = {0};
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
-	if (m->threads.n < 2 || s->folded) /* a folded row may have other threads */
+	if (m->threads.n < 2 || s->folded) /* nothing on threads for a folded row, whose sites may
+					      have different threads */
 		return w;
 	struct table t = site_threads(m, s);
 	if (t.n == 1) {

@@ -131,7 +131,7 @@ static void sort_by(struct app *a, int step)
 	struct trace *t = a->trace;
 	struct column_set all = site_columns_shown(t);
 	size_t n = 0;
-	/* names and sparklines cannot be sorted by */
+	/* leaves out the columns that rows cannot be sorted by: names and sparklines */
 	for (size_t i = 0; i < all.n; i++)
 		if (all.v[i] != SITE_NAME && all.v[i] != SITE_HISTORY)
 			all.v[n++] = all.v[i];

@@ -112,7 +112,7 @@ void state_load(struct options *o)
 	const char *sort = s.value[STATE_SORT];
 	const char *name = sort + (sort[0] == '-');
 	struct column_set set;
-	/* a trace's order depends on its figures */
+	/* not for a trace: how its rows are sorted at first depends on the figures it has */
 	int id = o->sort_text || o->trace || !sort[0] ? -1 : column_find(name, strlen(name), &err);
 	if (id >= 0) {
 		o->reverse = sort[0] == '-';

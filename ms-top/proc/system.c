@@ -290,7 +290,7 @@ static void look_at(struct system *s, pid_t pid, double seconds)
 	struct ms_proc_stat st;
 	int fd = -1;
 	if (!read_stat(s, pid, &fd, &st))
-		return; /* ended meanwhile */
+		return; /* the process has ended */
 	struct system_process *p = row_of(s, pid, st.field[MS_STAT_START]);
 	p->seen = true;
 	if (fd >= 0 && s->kept < s->keep) {

@@ -166,7 +166,7 @@ int listen_open(struct listening *l, const struct serve_options *o, struct ms_er
 void listen_close(struct listening *l)
 {
 	struct stat st;
-	/* unless the socket has been replaced */
+	/* removes the socket, unless another file has replaced it */
 	if (l->path[0] && lstat(l->path, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
 		unlink(l->path);
 	ms_close(l->fd);

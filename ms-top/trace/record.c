@@ -76,7 +76,8 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 	struct recorder *r = ms_xcalloc(1, sizeof *r);
 	snprintf(r->trace, sizeof r->trace, "%.255s.%d.trace", name, (int)pid);
 	for (char *c = r->trace; *c; c++)
-		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* ms-record expands %p */
+		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* '%' too, because ms-record
+									  would expand %p */
 			*c = '_';
 	if (r->trace[0] == '-' || r->trace[0] == '.')
 		r->trace[0] = '_';

@@ -127,7 +127,7 @@ static void draw_memory(struct grid *g, const struct trace *t)
 	if (!polled)
 		draw_trace_history(g, 1, 1, col, width, t, UINT32_MAX);
 	col += width + (width ? 2 : 1);
-	/* from a checkpoint on, the earlier peak is unknown */
+	/* a trace read from a checkpoint on: the peak before that is unknown */
 	if (!t->partial && !polled)
 		col += grid_print(g, 1, col, GRID_PLAIN, "peak %s at %s   ",
 				  words_size(t->total.peak_bytes),
