@@ -146,7 +146,7 @@ const char *normal_function(struct ms_arena *a, const char *f)
 				const char *more = strstr(s, "::");
 				if (!more) /* " const", " &" after the parameters */
 					break;
-				s = more; /* a function within a function */
+				s = more; /* more name parts follow: a function within a function */
 				continue;
 			}
 			s++;

@@ -143,7 +143,8 @@ static void want(struct search *s, const struct ms_cli_list *keys)
 	s->wanted = ms_arena_alloc(s->a, (keys->n + 1) * sizeof *s->wanted);
 	for (size_t i = 0; i < keys->n; i++) {
 		struct ms_cli_list one = {.v = &keys->v[i], .n = 1};
-		char *json = dataset_keys_json(&one, s->a); /* stored below without its braces */
+		char *json = dataset_keys_json(&one, s->a); /* one key, in braces, which are not
+							       copied */
 		json[strlen(json) - 1] = '\0';
 		s->wanted[s->wanted_count++] = json + 1;
 	}

@@ -177,7 +177,7 @@ static char *file_uri(const char *path, bool log)
 	char *uri = ms_xrealloc(NULL, strlen(path) * 3 + 40, 1), *o = uri;
 	o += sprintf(o, "file:");
 	while (path[0] == '/' && path[1] == '/')
-		path++; /* "file://x" would name a host */
+		path++; /* one slash is enough: "file://x" would name a host */
 	for (; *path; path++)
 		o += strchr("%?#", *path) ? sprintf(o, "%%%02x", (unsigned char)*path)
 					  : sprintf(o, "%c", *path);

@@ -27,7 +27,8 @@ double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 	return k->chance;
 }
 
-#define SIZE_MOST (UINT64_C(1) << 57) /* limit, so that sums cannot overflow */
+/* larger sizes are not scaled, so that sums of estimates cannot overflow */
+#define SIZE_MOST (UINT64_C(1) << 57)
 
 uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes)
 {

@@ -158,9 +158,9 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 			name_own(w, at);
 		return;
 	}
-	if (hook_is_runtime(at->module.map->path)) /* the failure does not matter: this is the C
-						      library's function, and the program uses its
-						      own malloc */
+	/* A failure here does not matter: this is the C library's function, and the program uses
+	 * its own malloc. */
+	if (hook_is_runtime(at->module.map->path))
 		return;
 	w->refused |= own;
 	if (own && !w->err->text[0])

@@ -87,7 +87,7 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 			 .instructions = 208, TEXT_FROM_3_12
 
 static const struct version {
-	uint32_t from, to; /* PY_VERSION_HEX */
+	uint32_t from, to; /* the row is for versions in [from, to), numbered like PY_VERSION_HEX */
 	struct mg_python offsets;
 } versions[] = {
 	{0x03080000,

@@ -197,7 +197,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK ||
 		     j->verb == TELL_RESIDENT || j->verb == TELL_PAUSE || j->verb == TELL_RESUME))
 		return answer(j->fd, '1', "recording has stopped");
-	if (!c->drain.started && j->verb != TELL_STOP) /* everything is written already */
+	if (!c->drain.started && j->verb != TELL_STOP) /* all events are in the traces already */
 		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
 	switch (j->verb) {
 	case TELL_MARK:

@@ -525,7 +525,7 @@ struct session *drain_next_child(struct drain *d)
 		s = d->children.v[0];
 		memmove(d->children.v, d->children.v + 1, --d->children.n * sizeof *d->children.v);
 	} else if (read(d->child_event, &count, sizeof count) < 0) {
-		s = NULL; /* no new child */
+		s = NULL; /* the eventfd was not written to: no new child */
 	}
 	pthread_mutex_unlock(&d->lock);
 	return s;

@@ -114,7 +114,7 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	r->last += since;
 	struct item *it = add(s, r, r->last, takes, takes ? ITEM_ALLOC : ITEM_FREE);
 	it->address = address;
-	it->size = second >> MG_SHORT_ADDRESS; /* not used for a free */
+	it->size = second >> MG_SHORT_ADDRESS; /* a free has no size: the value is not used */
 	it->stack = takes && r->depth ? r->node : 0;
 	return words;
 }

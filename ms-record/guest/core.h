@@ -195,7 +195,8 @@ _Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks h
 struct mg_sample_table {
 	uint8_t *counts;
 	uint64_t *slots;
-	uint32_t shift; /* 64 - log2(buckets) */
+	uint32_t shift; /* 64 - log2(number of buckets): shifting a hash right by it gives an
+			   index */
 };
 
 /* Holds the core's state. The members that nearly every call reads come first. */

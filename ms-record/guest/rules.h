@@ -84,7 +84,7 @@ struct mg_rule_slot {
 };
 struct mg_rule_table {
 	struct mg_rule_slot *slots;
-	uint32_t shift; /* 64 - log2(slots) */
+	uint32_t shift; /* 64 - log2(number of slots): shifting a hash right by it gives an index */
 	uint32_t used;
 };
 #define MG_RULE_KEY(ip, epoch) ((ip) | (uint64_t)((epoch)&0xffff) << 47)

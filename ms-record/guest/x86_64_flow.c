@@ -456,7 +456,7 @@ static enum ends next_instruction(const struct search *s, struct way *w, uint64_
 	if (op == 0xc3)
 		return RETURNS;
 	if (indirect && !in.mod && (in.rm & 7) == 5)
-		return LEAVES; /* through the procedure linkage table */
+		return LEAVES; /* jmp *SLOT(%rip), as in the procedure linkage table */
 	if (op == 0xe9 || op == 0xeb || indirect)
 		return JUMPS;
 	if ((op & 0xff0) == 0x70 || (op & 0xff0) == 0x180 || (op & 0xffc) == 0xe0)
@@ -548,7 +548,7 @@ static bool has_frame(struct search *s, uint64_t p, uint64_t goal)
 			body = w;
 			last = to > last ? to : last;
 		}
-		if (e == JUMPS && !to && !is_down(&w)) { /* a switch's jump table */
+		if (e == JUMPS && !to && !is_down(&w)) { /* jump table of a switch statement */
 			body = w;
 			last = w.at > last ? w.at : last;
 		}

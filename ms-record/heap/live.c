@@ -9,7 +9,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/ready.h"
 
-#define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 1,024 buckets */
+#define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 4 * 2^8 = 1,024 buckets at first */
 #define SMALL ((size_t)1 << 13) /* number of buckets below which a table grows when a third full */
 /* Huge pages begin at this size: the kernel clears a whole one at the first write, too much for a
  * small table. */

@@ -277,7 +277,7 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	struct ms_elf_reader f;
 	char script[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && errno == ENOENT) { /* the interpreter of a script */
+	if (fd < 0 && errno == ENOENT) { /* the missing file is the interpreter of a script */
 		l->status = 127;
 		return ms_err_sys(err, "cannot run '%s'", path);
 	}

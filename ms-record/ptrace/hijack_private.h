@@ -71,7 +71,7 @@ struct hijack_net {
 
 struct hijack_frames {
 	struct hijack_net *net;
-	uint64_t top, at; /* [at, top) is in net->now */
+	uint64_t top, at; /* the bytes in [at, top) are in net->now */
 };
 /* Reserves `bytes` below the frames so far, at an address that is a multiple of `align` minus
  * `off`. Returns a pointer to their copy in net->now; NULL = no room. */

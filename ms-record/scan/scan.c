@@ -345,7 +345,8 @@ static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	if (!copied && (!(w->unjudged || w->refused) || ends(w)))
 		return tid;
 	release_threads(w);
-	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* no thread is held any more */
+	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* no thread is stopped any more, so the longer
+						       limit applies */
 	return tid;
 }
 

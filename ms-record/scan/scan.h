@@ -79,7 +79,8 @@ struct scan_options {
 	uint64_t cleared;    /* --leak-check=mask: bits of a word that are not part of an address */
 	uint64_t ns;         /* time limit of a scan */
 };
-#define SCAN_AUTO_NS UINT64_C(2000000000) /* default time limits of a scan */
+/* default time limits of a scan: with --leak-check=auto; with --leak-check=yes */
+#define SCAN_AUTO_NS UINT64_C(2000000000)
 #define SCAN_YES_NS UINT64_C(60000000000)
 
 /* Starts the scanning and the watching thread, unless scans are off. The arguments are borrowed.

@@ -44,7 +44,7 @@ struct memory {
 	size_t apart_count;
 	const uint32_t *word; /* once *word is `value` or more, reading stops; NULL = never */
 	uint32_t value;
-	bool gave_up; /* reading stopped because of `word` */
+	bool gave_up; /* reading stopped because *word reached `value` */
 	/* Approximate number of bytes to read (0 = not known), and time when reading began:
 	 * reading stops as soon as the rest cannot be read before the deadline. */
 	uint64_t total, begin_ns;

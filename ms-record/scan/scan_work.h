@@ -45,7 +45,7 @@ struct frozen {
  * that moment. */
 struct scan_request {
 	enum scan_asker asker;
-	uint64_t stamp; /* stamp of the moment */
+	uint64_t stamp; /* stamp of that moment */
 	/* copy of the memory at the moment of `stamp`; not made = the stopped process is read */
 	struct frozen copy;
 };

@@ -180,7 +180,8 @@ bool samples_take(struct session *s, bool last)
 	s->process.signature_seen = process_signature_of(&stat);
 	if (s->process.signature_seen && s->process.signature &&
 	    s->process.signature_seen != s->process.signature)
-		return false; /* the values are already another program's */
+		return false; /* the process has executed another program, whose values these
+				 already are */
 	bool moved = has_moved(s->sampler, &f);
 	if (f.vsz)
 		read_rollup(s->sampler, &f, moved && !s->opt->sample_bytes, last);

@@ -7,7 +7,7 @@
 
 /* Describes what a row shows of a site besides the frame that it is named after. */
 struct apart_shown {
-	bool called;               /* the function that the frame called */
+	bool called;               /* the row shows the function that the frame called */
 	bool caller, caller_place; /* the frame's caller; the caller's source location */
 	/* columns to which each part is cut; 0 = not cut */
 	size_t name_columns, place_columns, called_columns;

@@ -87,7 +87,7 @@ struct app {
 	bool frozen, quit;
 	bool look;  /* update the figures before the next drawing, even if none is due */
 	bool stale; /* the screen must be redrawn even without a key */
-	bool hurry; /* new figures are expected soon */
+	bool hurry; /* new figures are expected soon, so the wait for the next update is short */
 };
 
 int app_open(struct app *a, const struct options *o, struct ms_err *err);

@@ -17,7 +17,8 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/io.h"
 
-#define NAMES_NS UINT64_C(2000000000) /* longest wait for names */
+/* longest time that a request waits for the names of functions */
+#define NAMES_NS UINT64_C(2000000000)
 
 static uint64_t clock_now(void)
 {

@@ -38,7 +38,7 @@ char *pprof_cmdline(const struct trace *t, size_t *n)
 struct address {
 	uint64_t asked;
 	uint32_t frame; /* frame number in the trace; 0 = none */
-	uint32_t nth;   /* position in the request */
+	uint32_t nth;   /* position of the address in the request */
 };
 
 static int by_address(const void *a, const void *b)

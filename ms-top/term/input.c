@@ -98,7 +98,7 @@ static int csi_byte(struct input *in, unsigned char c)
 	} else if (c == '<' && !in->n && !in->number[0]) {
 		in->sgr = true;
 	} else if (c == '$' && in->number[0] && !in->n) {
-		return final(in, c); /* rxvt's keys with Shift */
+		return final(in, c); /* rxvt ends sequences with '$' for keys with Shift */
 	} else if (c < '@') {
 		in->unknown = true;
 	} else if (c == '[' && !in->n && !in->number[0]) {

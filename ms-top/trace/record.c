@@ -112,7 +112,7 @@ bool recorder_works(const struct recorder *r)
 static void hear(struct recorder *r)
 {
 	for (;;) {
-		/* keep the latest messages */
+		/* discards the older half of the messages */
 		if (r->n > sizeof r->text / 2) {
 			memmove(r->text, r->text + r->n / 2, r->n - r->n / 2);
 			r->n -= r->n / 2;

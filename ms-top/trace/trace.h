@@ -73,7 +73,7 @@ struct trace_site {
 	struct trace_trend {
 		struct ms_trend trend;
 		uint64_t of; /* key of the samples used; 0 = none */
-	} trend;             /* to be read by trace_trend() */
+	} trend;             /* read it with trace_trend(), which updates it */
 };
 
 /* Holds the totals at a moment of the recording. */

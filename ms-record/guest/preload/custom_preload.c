@@ -60,7 +60,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 		mg_syscall(SYS_exit_group, 125, 0, 0, 0, 0, 0);
 	if (!s->hook_count)
 		return;
-	/* the program has its own malloc */
+	/* the program has its own malloc, whose blocks malloc_usable_size does not know */
 	if (s->malloc_at != (uint64_t)mg_real.malloc && mg.usable) {
 		mg.usable = NULL;
 		s->no_usable = 1;
