@@ -21,6 +21,6 @@ struct opened {
 	double seconds;       /* time for replaying the slowest trace */
 };
 
-/* Opens all inputs of `o`, replaying traces, into s->runs (spots_free closes them). 0, or -1 with
- * `err` set. */
+/* Opens all inputs of `o`, replaying traces, into s->runs (spots_free closes them). Returns 0, or
+ * -1 with `err` set. */
 int open_runs(const struct options *o, struct spots *s, struct opened *out, struct ms_err *err);

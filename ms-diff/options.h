@@ -25,7 +25,7 @@ struct options {
 	struct ms_cli cli;
 };
 
-/* Reads the command line into `o` (zeroed by the caller); strings are borrowed from argv. 0, or -1
- * with `err` set. Call options_free also after a failure. */
+/* Reads the command line into `o` (zeroed by the caller); strings are borrowed from argv. Returns
+ * 0, or -1 with `err` set. Call options_free also after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);

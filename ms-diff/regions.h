@@ -11,7 +11,7 @@
 struct ms_err;
 
 /* Fills table region_diff of new->db if both sides have regions. Regions are matched by process
- * name, kind and path; addresses and pids may differ. 0, or -1 with `err` set. */
+ * name, kind and path; addresses and pids may differ. Returns 0, or -1 with `err` set. */
 int regions_compare(const struct run *old, const struct run *new, struct ms_err *err);
 /* Tells whether private memory (or address space, if that is not known) grew by more than
  * `min_change` bytes. */

@@ -90,13 +90,13 @@ static inline uint32_t run_token(const struct run *r, const struct frame *f)
 }
 
 /* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; otherwise they
- * are not known. 0, or -1 with `err` set. */
+ * are not known. Returns 0, or -1 with `err` set. */
 int run_load(struct run *r, bool flows, struct ms_err *err);
 /* Unless the kernel's peak RSS is known for all runs, replaces it in all runs by the largest RSS
  * sample. */
 void runs_level_rss(struct run *const *runs, size_t n);
-/* Sets r->operations to the number of --per events in the run: "allocations" or "mark:NAME". 0, or
- * -1 with `err` set: there were none. */
+/* Sets r->operations to the number of --per events in the run: "allocations" or "mark:NAME".
+ * Returns 0, or -1 with `err` set: there were none. */
 int run_count(struct run *r, const char *per, struct ms_err *err);
 /* Scales the figures that count events of the run to `operations` operations, so that sums still
  * add up. */

@@ -21,8 +21,8 @@ struct born {
 
 /* Returns the name of the first option that is a condition on blocks; NULL = none. */
 const char *born_asked(const struct options *o);
-/* Reads the trace o->input up to each of the moments. 0, or -1 with `err` set; call born_free in
- * both cases. */
+/* Reads the trace o->input up to each of the moments. Returns 0, or -1 with `err` set; call
+ * born_free in both cases. */
 int born_find(struct born *b, const struct options *o, struct ms_err *err);
 /* Returns the bits of the conditions that hold for a block. */
 uint64_t born_bits(const struct born *b, uint64_t number);

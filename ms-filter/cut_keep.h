@@ -26,8 +26,8 @@ struct keep {
 };
 
 /* Prepares the conditions; refuses conditions on sites, because only single blocks can be tested
- * here. `t` holds the threads and the process of the trace. 0, or -1 with `err` set. Call keep_free
- * in both cases. */
+ * here. `t` holds the threads and the process of the trace. Returns 0, or -1 with `err` set. Call
+ * keep_free in both cases. */
 int keep_prepare(struct keep *k, const struct options *o, const struct ms_recording *t,
 		 struct ms_err *err);
 /* Adds the frames and nodes of a stacks block; their numbers continue those of the previous block.

@@ -19,7 +19,7 @@ struct cut_verdicts {
 /* Begins with the first scan at or after event `from`. */
 void cut_verdicts_begin(struct cut_verdicts *v, const struct ms_recording *facts, uint64_t from);
 /* Writes the verdicts of the scans before event `position`, the next event, reduced to the kept
- * blocks. `live` must hold all kept live blocks. Needs v->next <= position. 0, or -1 with w->err
- * set. */
+ * blocks. `live` must hold all kept live blocks. Needs v->next <= position. Returns 0, or -1 with
+ * w->err set. */
 int cut_verdicts_write(struct cut_verdicts *v, struct cut_writer *w, uint64_t position,
 		       const struct cut_live *live);

@@ -33,8 +33,8 @@ struct cut_writer {
 	struct ms_err *err;
 };
 
-/* Starts a trace on `fd` with a header like `head`. 0, or -1 with c->err set; call cut_writer_free
- * in both cases. */
+/* Starts a trace on `fd` with a header like `head`. Returns 0, or -1 with c->err set; call
+ * cut_writer_free in both cases. */
 int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *head,
 		    struct ms_err *err);
 void cut_writer_free(struct cut_writer *c);

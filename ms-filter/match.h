@@ -60,8 +60,8 @@ struct matches {
 };
 
 /* Evaluates the conditions of `o`. `point`: the moment for --min, --min-blocks and similar
- * conditions, NULL = any. `m` is zeroed by the caller; call matches_free also after a failure. 0,
- * or -1 with `err` set. */
+ * conditions, NULL = any. `m` is zeroed by the caller; call matches_free also after a failure.
+ * Returns 0, or -1 with `err` set. */
 int matches_find(struct matches *m, struct sqlite3 *db, const struct options *o, const char *point,
 		 struct ms_err *err);
 void matches_free(struct matches *m);
@@ -87,21 +87,21 @@ bool match_names(const char *pattern, const char *name, int64_t number);
 
 /* Sets the bits of the conditions that the sites of `m` meet, except conditions on frames, and
  * counts in m->unknown the sites for which that is not known. `point`: the moment for live figures,
- * NULL = any. 0, or -1 with `err` set. */
+ * NULL = any. Returns 0, or -1 with `err` set. */
 int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *o,
 		   const char *point, struct ms_err *err);
 
 /* ---- suppressions.c: the sites that each line of a suppression file hides ---- */
 
 /* Sets DROP(SUPPRESSED) and the first matching rule of each suppressed site. Call after the other
- * conditions; needs names. 0, or -1 with `err` set. */
+ * conditions; needs names. Returns 0, or -1 with `err` set. */
 int suppressions_apply(struct matches *m, struct sqlite3 *db, const struct options *o,
 		       struct ms_err *err);
 /* Sets DROP(SUPPRESSED) and `rule` of sites whose live blocks at the end are all indirect leaks,
- * retained by blocks of suppressed sites. 0, or -1 with `err` set. */
+ * retained by blocks of suppressed sites. Returns 0, or -1 with `err` set. */
 int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *err);
 /* Writes the rows of the table `suppression` for stage `stage`. Call while the sites in temp.gone
- * are still in `db`. 0, or -1 with `err` set. */
+ * are still in `db`. Returns 0, or -1 with `err` set. */
 int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage,
 		      struct ms_err *err);
 /* Prints, for each suppression of the latest stage, which sites it has hidden. */

@@ -85,8 +85,8 @@ struct options {
 };
 
 /* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or made in
- * `a`. 0, or -1 with `err` set. Call options_free, which frees regular expressions, also after a
- * failure. */
+ * `a`. Returns 0, or -1 with `err` set. Call options_free, which frees regular expressions, also
+ * after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
 
@@ -95,10 +95,10 @@ const char *option_words(struct ms_arena *a, const char *before, const char *nam
 
 /* ---- arguments.c ---- */
 
-/* Parses `arg` of the option `name`, whose subject is set; NULL if the option has no argument. 0,
- * or -1 with `err` set. */
+/* Parses `arg` of the option `name`, whose subject is set; NULL if the option has no argument.
+ * Returns 0, or -1 with `err` set. */
 int argument_set(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
 		 struct ms_err *err);
 void argument_free(struct condition *c);
-/* Refuses a minimum above the maximum. 0, or -1 with `err` set. */
+/* Refuses a minimum above the maximum. Returns 0, or -1 with `err` set. */
 int arguments_check(const struct options *o, struct ms_err *err);

@@ -409,7 +409,7 @@ static bool for_people(const struct options *opt)
 }
 
 /* Shows mapped memory at its peak on the first screen, if mappings were recorded and most memory is
- * not heap. Reads the trace a second time for that moment. 0, or -1. */
+ * not heap. Reads the trace a second time for that moment. Returns 0, or -1. */
 static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const struct options *opt,
 			  struct ms_build_result *res, struct ms_err *err)
 {

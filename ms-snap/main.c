@@ -77,7 +77,7 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
-/* Finishes and writes a snapshot of either kind. 0, or -1 with `err` set. */
+/* Finishes and writes a snapshot of either kind. Returns 0, or -1 with `err` set. */
 static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
 	if (check_size(db, o, err) != 0 ||

@@ -36,6 +36,6 @@ struct options {
 };
 
 /* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or
- * allocated in `a`. 0, or -1 with `err` set; call options_free in both cases. */
+ * allocated in `a`. Returns 0, or -1 with `err` set; call options_free in both cases. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);

@@ -24,8 +24,8 @@ struct regions_options {
 	bool lines;                   /* lines of JSON to standard output instead of a snapshot */
 };
 
-/* Checks the options. `every_ns` is from --every, 0 = none; `output`: a snapshot is written. 0, or
- * -1 with `err` set. */
+/* Checks the options. `every_ns` is from --every, 0 = none; `output`: a snapshot is written.
+ * Returns 0, or -1 with `err` set. */
 int regions_check(struct regions_options *o, uint64_t every_ns, bool output, struct ms_err *err);
 /* Reads the processes as often as requested; without a count, until SIGINT or SIGTERM. Writes lines
  * if these were requested, else stores a snapshot in *db. Returns 0; 2 if one of several given

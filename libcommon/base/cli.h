@@ -102,7 +102,7 @@ struct ms_cli {
 };
 
 /* Reads all options into `options` (the tool's) and `cli` (zeroed by the caller). Stops at -h or
- * -V. Sets optind to the first operand. 0, or -1 with `err` set. */
+ * -V. Sets optind to the first operand. Returns 0, or -1 with `err` set. */
 int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cli, int argc,
 		char **argv, struct ms_err *err);
 /* Tells whether the option of that long name, or a value of it, was given; for "NAME=KEY", whether
@@ -111,10 +111,10 @@ bool ms_cli_given(const struct ms_cli *cli, const char *name);
 /* Returns the name of a given row if `names` (words with spaces between) lists neither the row nor
  * its option; NULL = there is no such row. */
 const char *ms_cli_other(const struct ms_cli *cli, const char *names);
-/* Writes the output of -h or -V to standard output. 0, or -1 with `err` set: a full disk must be
- * noticed. */
+/* Writes the output of -h or -V to standard output. Returns 0, or -1 with `err` set: a full disk
+ * must be noticed. */
 int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err);
-/* Writes `text` to standard output and flushes it. 0, or -1 with `err` set. */
+/* Writes `text` to standard output and flushes it. Returns 0, or -1 with `err` set. */
 int ms_cli_print(const char *text, struct ms_err *err);
 
 /* Reports why a tool failed on standard error and returns 2. In a pipeline only the first failure

@@ -23,8 +23,8 @@ struct ms_dest {
 };
 
 /* Resolves `path`. If its last component is a symbolic link, it is followed only if nobody else can
- * have put it there. 0, or -1 with `err` set: the folder does not exist, the link belongs to
- * another user, or the path is itself a folder. */
+ * have put it there. Returns 0, or -1 with `err` set: the folder does not exist, the link belongs
+ * to another user, or the path is itself a folder. */
 int ms_dest_find(struct ms_dest *p, const char *path, struct ms_err *err);
 void ms_dest_close(struct ms_dest *p);
 /* Opens a file that is not a regular file for writing. It must be ours or root's if others can

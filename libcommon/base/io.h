@@ -10,7 +10,8 @@
 
 struct ms_err;
 
-/* Writes all `n` bytes to `fd`, also after EINTR and short writes. 0, or -1 with errno set. */
+/* Writes all `n` bytes to `fd`, also after EINTR and short writes. Returns 0, or -1 with errno
+ * set. */
 int ms_write_all(int fd, const void *data, size_t n);
 
 /* Closes a descriptor unless it is negative; errno is preserved. */
@@ -20,7 +21,7 @@ void ms_close(int fd);
  * renamed. If anything fails, an earlier file is unchanged. The new file is readable by its owner
  * only, unless there was an earlier one of ours that nobody else can have put there: its mode is
  * kept. A path that is not a regular file (/dev/full, a FIFO) is written directly. Traces are never
- * replaced, and symbolic links of other users are not followed. 0, or -1 with `err` set. */
+ * replaced, and symbolic links of other users are not followed. Returns 0, or -1 with `err` set. */
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
 /* Holds a file that is written in parts, but otherwise as ms_write_file does: write to `fd` between
@@ -41,8 +42,8 @@ int ms_file_end(struct ms_file *f, int rc, struct ms_err *err);
  * while it is written. Returns the descriptor, or -1 with `err` set. */
 int ms_open_output(const char *path, struct ms_err *err);
 
-/* Reads `fd` to its end, at most `max` bytes, into memory from malloc, which the caller frees. 0,
- * or -1 with `err` set; `name` is used in the message. An empty input gives *n = 0. */
+/* Reads `fd` to its end, at most `max` bytes, into memory from malloc, which the caller frees.
+ * Returns 0, or -1 with `err` set; `name` is used in the message. An empty input gives *n = 0. */
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err);
 
 /* Makes SIGINT, SIGTERM, SIGHUP and SIGPIPE remove temporary files of ms_write_file before they

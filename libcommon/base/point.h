@@ -28,8 +28,8 @@ struct ms_point {
 	uint64_t nth;
 };
 
-/* Parses `s`, which must outlive `p`. 0, or -1 with `err` set to a line that lists the valid
- * forms. */
+/* Parses `s`, which must outlive `p`. Returns 0, or -1 with `err` set to a line that lists the
+ * valid forms. */
 int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err);
 
 /* Finds the @ of "FILE@POINT". NULL = there is none, a file with the whole name exists, or FILE

@@ -15,7 +15,7 @@ struct ms_span_end {
 	uint64_t ns, tick, event;
 };
 
-/* Finds the POINTs `from` and `to` (NULL: not given) in the trace at `path`, as ms-snap does. 0, or
- * -1 with `err` set: no such point, or `to` is before `from`. */
+/* Finds the POINTs `from` and `to` (NULL: not given) in the trace at `path`, as ms-snap does.
+ * Returns 0, or -1 with `err` set: no such point, or `to` is before `from`. */
 int ms_span_find(const char *path, const char *from, const char *to, struct ms_span_end ends[2],
 		 struct ms_err *err);

@@ -9,12 +9,13 @@
 struct ms_err;
 
 /* Parses bytes: "4k", "1.5M", "64KiB", "2GB", "123". k, M, G and T, in either case, are powers of
- * 1024, with an optional "B" or "iB". 0, or -1 with `err` set ("bad size '4x': ..."). */
+ * 1024, with an optional "B" or "iB". Returns 0, or -1 with `err` set ("bad size '4x': ..."). */
 int ms_parse_size(const char *s, uint64_t *bytes, struct ms_err *err);
 /* Parses a duration into ns: "250ms", "1.5s", "10m", "2h", "100us", "3"; a bare number is seconds.
- * 0, or -1 with `err` set. */
+ * Returns 0, or -1 with `err` set. */
 int ms_parse_duration(const char *s, uint64_t *ns, struct ms_err *err);
-/* Parses a whole number in [min, max]. `what` names it in the message. 0, or -1 with `err` set. */
+/* Parses a whole number in [min, max]. `what` names it in the message. Returns 0, or -1 with `err`
+ * set. */
 int ms_parse_count(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *out,
 		   struct ms_err *err);
 

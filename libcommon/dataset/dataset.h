@@ -17,12 +17,12 @@ ms_cli_take ms_dataset_key_take;
 /* Returns the value of the key `name` in a list made by ms_dataset_key_take, or NULL. */
 const char *ms_dataset_key(const struct ms_cli_list *keys, const char *name);
 
-/* Checks, before the slow part, that a run with these keys could be appended to folder `dir`. 0, or
- * -1 with `err` set: the dataset already has that run, or there are no keys. */
+/* Checks, before the slow part, that a run with these keys could be appended to folder `dir`.
+ * Returns 0, or -1 with `err` set: the dataset already has that run, or there are no keys. */
 int ms_dataset_check(const char *dir, const struct ms_cli_list *keys, struct ms_err *err);
 /* Appends the run of `db`, which has the snapshots "peak" and "end", to the dataset, which is
- * created if needed. Atomic, even if other processes append at the same time. 0, or -1 with `err`
- * set. */
+ * created if needed. Atomic, even if other processes append at the same time. Returns 0, or -1 with
+ * `err` set. */
 int ms_dataset_append(const char *dir, const struct ms_cli_list *keys, sqlite3 *db,
 		      struct ms_err *err);
 
@@ -33,7 +33,7 @@ struct ms_dataset_run {
 	int64_t time_s;
 };
 /* Returns the latest complete runs, at most `most`, that have all these keys; the oldest first, in
- * `a`. 0, or -1 with `err` set: no dataset, or a damaged one. */
+ * `a`. Returns 0, or -1 with `err` set: no dataset, or a damaged one. */
 int ms_dataset_last(const char *dir, const struct ms_cli_list *keys, size_t most,
 		    struct ms_arena *a, struct ms_dataset_run **runs, size_t *n,
 		    struct ms_err *err);

@@ -70,7 +70,7 @@ struct unrecorded {
 extern const struct unrecorded unrecorded[];
 extern const size_t unrecorded_count;
 
-/* Fills m->gaps, m->inherited and m->before. 0, or -1 with `err` set. */
+/* Fills m->gaps, m->inherited and m->before. Returns 0, or -1 with `err` set. */
 int unrecorded_read(struct model *m, struct ms_err *err);
 /* Returns the number of frees of unknown blocks that pauses of the recording do not explain. */
 uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
@@ -88,7 +88,7 @@ const struct site *growth_worst(const struct model *m);
 
 /* ---- results of the scan at the end of each process ---- */
 
-/* Reads the unreachable blocks of all sites. 0, or -1 with `err` set. */
+/* Reads the unreachable blocks of all sites. Returns 0, or -1 with `err` set. */
 int verdicts_read(struct model *m, struct ms_err *err);
 /* Tells whether the report shows the end of the run, and all processes were scanned there. */
 bool verdicts_known(const struct model *m);

@@ -68,8 +68,8 @@ struct estimates {
 };
 
 struct model;
-/* Reads table estimate. Call after the other tables are read, before sums are computed. 0, or -1
- * with `err` set. */
+/* Reads table estimate. Call after the other tables are read, before sums are computed. Returns 0,
+ * or -1 with `err` set. */
 int estimates_read(struct model *m, struct ms_err *err);
 
 /* Returns the spread of a figure, or NULL. */
@@ -409,7 +409,8 @@ enum model_part {
 	MODEL_TIMES = 1 << 8, /* points of the timeline, samples, marks */
 	MODEL_HIDDEN = 1 << 9
 };
-/* Reads tables of m->db, except those whose rows model_taker received. 0, or -1 with `err` set. */
+/* Reads tables of m->db, except those whose rows model_taker received. Returns 0, or -1 with `err`
+ * set. */
 int model_read(struct model *m, unsigned parts, struct ms_err *err);
 /* Returns the taker that stores the rows of a trace directly in `m`, which must be zero; model_load
  * then does not read such rows from the database. */
@@ -419,7 +420,7 @@ struct ms_row_taker model_taker(struct model *m);
 
 /* Reads `db` (borrowed, used later for queries about one site) into `m`, which must be zero except
  * for rows that model_taker received. `at`: label of the snapshot for live figures, NULL = "end".
- * 0, or -1 with `err` set: a broken table, or no snapshot of that label. In both cases the model
- * must be freed. */
+ * Returns 0, or -1 with `err` set: a broken table, or no snapshot of that label. In both cases the
+ * model must be freed. */
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
 void model_free(struct model *m);

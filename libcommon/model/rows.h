@@ -71,7 +71,7 @@ struct reader {
 /* Stores the columns of the current row in the struct that the table's column list describes. */
 void reader_fill(struct reader *r, void *row);
 /* Calls the table's function for each of its rows. reader_read() calls `row` for each row of a
- * query. 0, or -1 with `err` set. */
+ * query. Returns 0, or -1 with `err` set. */
 int reader_read_table(struct model *m, const struct reader_table *table, void *arg,
 		      struct ms_err *err);
 int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err);

@@ -32,8 +32,8 @@ struct ms_proc {
 	char name[64];
 };
 
-/* Opens process `pid` below `root` (NULL = /proc). 0, or -1 with `err` (and errno) set: no such
- * process. Call ms_proc_close in both cases. */
+/* Opens process `pid` below `root` (NULL = /proc). Returns 0, or -1 with `err` (and errno) set: no
+ * such process. Call ms_proc_close in both cases. */
 int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *err);
 /* Opens a process as ms_proc_open does, from a folder that is open already (borrowed; -1 = every
  * read fails). */

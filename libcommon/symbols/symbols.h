@@ -98,6 +98,6 @@ struct ms_held_files {
 /* Appends a symbols block for every frame of the finished trace `path`, then a copy of its last end
  * block. Changes nothing in a trace that has symbols. `s` is the symbolizer, which for several
  * traces should be the same, so that each module is opened once; NULL = a new one. `held`: NULL =
- * none. 0, or -1 with `err` set and the trace unchanged. */
+ * none. Returns 0, or -1 with `err` set and the trace unchanged. */
 int ms_symbols_embed(const char *path, struct ms_symbols *s, const struct ms_held_files *held,
 		     struct ms_err *err);

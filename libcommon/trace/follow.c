@@ -42,8 +42,8 @@ static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *
 	return rec;
 }
 
-/* Switches to the trace at `path` and takes ownership of `path`. 0, or -1 with `err` set and
- * nothing changed. */
+/* Switches to the trace at `path` and takes ownership of `path`. Returns 0, or -1 with `err` set
+ * and nothing changed. */
 static int go_to(struct ms_follow *f, char *path, void (*leaving)(void *arg), void *arg,
 		 struct ms_err *err)
 {

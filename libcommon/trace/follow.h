@@ -50,7 +50,7 @@ int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err);
  * one is closed. */
 bool ms_follow_successor(struct ms_follow *f, void (*leaving)(void *arg), void *arg);
 /* Switches, as ms_follow_successor does, to the file that now has the name (after MS_FILE_REPLACED
- * or MS_FILE_CUT). 0, or -1 with `err` set and nothing changed. */
+ * or MS_FILE_CUT). Returns 0, or -1 with `err` set and nothing changed. */
 int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, struct ms_err *err);
 
 /* Returns the time up to which all events are applied, in ns since the start of the recording. */

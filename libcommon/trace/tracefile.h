@@ -28,14 +28,14 @@ struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
  * on. */
 void ms_trace_writer_effort(struct ms_trace_writer *w, int level, uint64_t columns);
 /* Writes one block, in one write() if the kernel permits. Times are ns since the start of the
- * recording. 0, or -1 with `err` set. After a failure a regular file is truncated to its last
- * complete block, and a later, smaller block (the end block) may still fit; on a pipe all later
- * calls fail. */
+ * recording. Returns 0, or -1 with `err` set. After a failure a regular file is truncated to its
+ * last complete block, and a later, smaller block (the end block) may still fit; on a pipe all
+ * later calls fail. */
 int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, uint64_t last_ns,
 		   const struct ms_column *columns, size_t n, struct ms_err *err);
 /* Writes the index of all blocks so far, at `ns`. *offset is its position, for MS_END_INDEX, or 0
  * if none was written: an appending writer does not know earlier blocks, and the index of a very
- * long recording does not fit a block. 0, or -1 with `err` set. */
+ * long recording does not fit a block. Returns 0, or -1 with `err` set. */
 int ms_trace_write_index(struct ms_trace_writer *w, uint64_t ns, uint64_t *offset,
 			 struct ms_err *err);
 /* Refuses blocks that would make the file larger than `bytes`, before writing any of the block:
@@ -129,5 +129,5 @@ const struct ms_column *ms_block_column(const struct ms_block *b, uint32_t id);
 void ms_trace_close(struct ms_trace *t);
 
 /* Takes the writer's lock, which tells readers that a trace still grows (an open-file-description
- * write lock on byte 0, F_OFD_SETLK). 0, or -1 with errno. Does nothing on a pipe. */
+ * write lock on byte 0, F_OFD_SETLK). Returns 0, or -1 with errno. Does nothing on a pipe. */
 int ms_trace_lock(int fd);

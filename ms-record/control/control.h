@@ -143,13 +143,13 @@ bool fork_children_keeps(const struct session *s);
 
 #define CHANGES_NS UINT64_C(1000000000) /* how long to retry if processes keep calling exec */
 
-/* Examines each process without affecting it. 0, or -1 with `err` set if none can be attached to;
- * c->attach belongs to the first one that can. */
+/* Examines each process without affecting it. Returns 0, or -1 with `err` set if none can be
+ * attached to; c->attach belongs to the first one that can. */
 int multi_attach_look(struct control *c, struct ms_err *err);
-/* Maps the guest into each process. 0, or -1 with `err` set if none can be attached to. */
+/* Maps the guest into each process. Returns 0, or -1 with `err` set if none can be attached to. */
 int multi_attach_prepare(struct control *c, struct ms_err *err);
-/* Patches the entries of the hooked functions in each process, and thereby starts recording. 0, or
- * -1 with `err` set if none can be attached to. */
+/* Patches the entries of the hooked functions in each process, and thereby starts recording.
+ * Returns 0, or -1 with `err` set if none can be attached to. */
 int multi_attach_go(struct control *c, struct ms_err *err);
 /* Tells whether -p named a single process that has called exec since multi_attach_look. */
 bool multi_attach_changed(const struct control *c);

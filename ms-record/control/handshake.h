@@ -15,7 +15,7 @@ struct ms_err;
 struct output;
 struct session;
 
-/* Creates the socket to which guests connect. 0, or -1 with `err` set. */
+/* Creates the socket to which guests connect. Returns 0, or -1 with `err` set. */
 int handshake_listen(struct control *c, struct ms_err *err);
 /* Accepts all pending connections, and calls `answer` with each valid message and its connection
  * `fd`, which is closed afterwards. */

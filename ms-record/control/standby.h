@@ -63,7 +63,7 @@ struct standby_attach {
 int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err);
 /* Creates the session of a reserved process, with output c->first, and puts it at the head of
- * c->sessions. 0, or -1 with `err` set. */
+ * c->sessions. Returns 0, or -1 with `err` set. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err);
 bool standby_attach_ended(const struct standby_attach *w);

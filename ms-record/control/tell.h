@@ -37,7 +37,8 @@ enum tell_verb {
 	TELL_RESIDENT
 };
 
-/* Parses a command for --tell; the `name` of a mark points into `text`. 0, or -1 with `err` set. */
+/* Parses a command for --tell; the `name` of a mark points into `text`. Returns 0, or -1 with `err`
+ * set. */
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
 /* Returns the name of the socket for the file with status `st`. `session`: the run id, used for
  * regular files. */
@@ -69,7 +70,7 @@ struct tell {
 	unsigned open;          /* number of connections that have sent no request yet */
 };
 
-/* Creates the descriptors, but no socket yet. 0, or -1 with errno set. */
+/* Creates the descriptors, but no socket yet. Returns 0, or -1 with errno set. */
 int tell_start(struct tell *t);
 /* Listens for --tell on the socket for the file behind `fd` (if -1: at `path`) of run `session`,
  * and closes the previous socket. If another recorder listens for the same pipe, no socket is made,

@@ -16,8 +16,8 @@ struct beginning {
 	const int *quit; /* atomic, borrowed: set to stop waiting; NULL = never */
 };
 
-/* Lets the process run from its exec until it can be attached to, and leaves it in a ptrace
- * stop; the calling thread traces it. 0, or -1 with `err` set: the process ended, *b->quit was
+/* Lets the process run from its exec until it can be attached to, and leaves it in a ptrace stop;
+ * the calling thread traces it. Returns 0, or -1 with `err` set: the process ended, *b->quit was
  * set, or the C library is unknown. */
 int beginning_reach(struct beginning *b, pid_t pid, struct ms_err *err);
 void beginning_free(struct beginning *b);

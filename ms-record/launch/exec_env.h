@@ -8,8 +8,7 @@
 
 struct ms_err;
 
-/* Adds the library `guest` to LD_PRELOAD of the process, and sets the name of ms-record's
- * `socket`; without `socket` removes the library. The process is traced by the calling thread,
- * and stopped before its program's first instruction. 0, or -1 with `err` set: nothing is
- * changed. */
+/* Adds the library `guest` to LD_PRELOAD of the process, and sets the name of ms-record's `socket`;
+ * without `socket` removes the library. The process is traced by the calling thread, and stopped
+ * before its program's first instruction. Returns 0, or -1 with `err` set: nothing is changed. */
 int exec_env_change(pid_t pid, const char *guest, const char *socket, struct ms_err *err);

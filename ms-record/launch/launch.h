@@ -40,8 +40,8 @@ struct launch {
 	int result; /* pipe: errno of a failed exec, or end of file */
 };
 
-/* Finds the command in PATH and checks that it can be recorded. 0, or -1 with `err` and l->status
- * set. */
+/* Finds the command in PATH and checks that it can be recorded. Returns 0, or -1 with `err` and
+ * l->status set. */
 int launch_find(struct launch *l, const struct launch_options *o, struct ms_err *err);
 /* Lists the ways to record a program. */
 enum launch_way {
@@ -53,10 +53,10 @@ enum launch_way launch_way(const char *path, struct ms_err *err);
 /* Returns the reason why the executable `path` cannot be recorded, as part of a sentence.
  * malloc'ed. */
 char *launch_why(const char *path);
-/* Forks a child that waits to be released. 0, or -1 with `err` set. */
+/* Forks a child that waits to be released. Returns 0, or -1 with `err` set. */
 int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err *err);
-/* Lets the child exec and waits for the result. 0, or -1 with `err` and l->status set (the child is
- * reaped). */
+/* Lets the child exec and waits for the result. Returns 0, or -1 with `err` and l->status set (the
+ * child is reaped). */
 int launch_go(struct launch *l, struct ms_err *err);
 /* Perform the two steps of launch_go one by one: launch_release lets the child exec and returns
  * false if the child has ended; launch_answer waits for the result, and returns as launch_go

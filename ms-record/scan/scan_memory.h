@@ -66,16 +66,17 @@ struct memory {
 	}
 
 /* Opens the memory of thread `tid` and reads its list of mappings. `proc`: open folder /proc/PID of
- * its process. 0, or -1 with errno set. */
+ * its process. Returns 0, or -1 with errno set. */
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
-/* Opens the memory of thread `tid` without its list of mappings, for page lookups only. 0, or -1
- * with errno set. */
+/* Opens the memory of thread `tid` without its list of mappings, for page lookups only. Returns 0,
+ * or -1 with errno set. */
 int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 void memory_close(struct memory *m);
 /* Makes later reads of these ranges use their saved bytes. `v` is sorted by address, without
  * overlap, and borrowed until the close. */
 void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n);
-/* Sets the process that `m` is a copy of; `tid` is a thread of it. 0, or -1 with errno set. */
+/* Sets the process that `m` is a copy of; `tid` is a thread of it. Returns 0, or -1 with errno
+ * set. */
 int memory_set_live(struct memory *m, int proc, pid_t tid);
 /* Returns the mapping that holds the address, or NULL. */
 const struct memory_map *memory_at(const struct memory *m, uint64_t address);

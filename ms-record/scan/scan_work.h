@@ -238,7 +238,7 @@ bool frozen_look(struct work *w, pid_t tid);
 bool frozen_prepare(struct work *w);
 /* Makes the copy while all threads are stopped. Returns false with the reason in copy.why. */
 bool frozen_make(struct work *w);
-/* Opens the copy's memory. 0, or -1 with errno set. */
+/* Opens the copy's memory. Returns 0, or -1 with errno set. */
 int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns);
 /* Removes the copy and its resources; may be called in any state. */
 void frozen_end(struct work *w);

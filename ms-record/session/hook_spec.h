@@ -23,7 +23,7 @@ struct hook_spec {
 	struct mg_custom custom; /* hooks_add sets the heap number */
 };
 
-/* Parses `text`. 0, or -1 with `err` set if the syntax is wrong. */
+/* Parses `text`. Returns 0, or -1 with `err` set if the syntax is wrong. */
 int hook_spec_read(struct hook_spec *h, const char *text, struct ms_err *err);
 void hook_spec_free(struct hook_spec *h);
 
@@ -33,6 +33,6 @@ struct hooks {
 	size_t n, cap;
 	MS_ARRAY(const char *) heaps; /* names of heaps, by number - 1; borrowed from `v` */
 };
-/* Adds the hook described by `text`, and numbers its heap. 0, or -1 with `err` set. */
+/* Adds the hook described by `text`, and numbers its heap. Returns 0, or -1 with `err` set. */
 int hooks_add(struct hooks *all, const char *text, struct ms_err *err);
 void hooks_free(struct hooks *all);

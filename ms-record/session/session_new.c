@@ -98,7 +98,7 @@ static void fill_attached(struct session *s)
 	s->mem->modules_epoch = ~0u;
 }
 
-/* Opens the running process `pid`. 0, or -1 with `err` set. */
+/* Opens the running process `pid`. Returns 0, or -1 with `err` set. */
 static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 {
 	s->process.pid = pid;

@@ -36,21 +36,18 @@ struct budgets {
 
 enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
 
-/*     budget = [ "site" "(" '"' pattern '"' ")" "." ] figure op number
- *     figure = a name of "totals" in the JSON report, or after site(): of its sites; or change
- *     change = "delta_" and a name of "totals" in the JSON report, "delta_live_bytes",
- *              "delta_live_blocks"; "new_", "gone_", "grown_", "shrunk_" and "sites" or a figure
- *              of a site; "unchanged_sites", "renamed_sites", "unmatched_sites". After site():
- *              "delta_" and a figure of a site, summed over those of the pattern
- *     op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!="
- *     number = [ "+" | "-" ] digits [ "." digits ] [ unit | "%" ]     k, M, G, T for bytes; ns, us,
- *              ms, s, m, h for times (bare: ns); counts have no unit; a sign, and per cent of the
- *              old figure, for delta_ only
- * with blanks anywhere between. The budget is broken when the
- * comparison is true. 0, or -1 with `err` set. */
+/* budget = [ "site" "(" '"' pattern '"' ")" "." ] figure op number figure = a name of "totals" in
+ * the JSON report, or after site(): of its sites; or change change = "delta_" and a name of
+ * "totals" in the JSON report, "delta_live_bytes", "delta_live_blocks"; "new_", "gone_", "grown_",
+ * "shrunk_" and "sites" or a figure of a site; "unchanged_sites", "renamed_sites",
+ * "unmatched_sites". After site(): "delta_" and a figure of a site, summed over those of the
+ * pattern op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!=" number = [ "+" | "-" ] digits [ "."
+ * digits ] [ unit | "%" ]     k, M, G, T for bytes; ns, us, ms, s, m, h for times (bare: ns);
+ * counts have no unit; a sign, and per cent of the old figure, for delta_ only with blanks anywhere
+ * between. The budget is broken when the comparison is true. Returns 0, or -1 with `err` set. */
 int budget_parse(const char *text, struct budget *b, struct ms_err *err);
 /* Adds the budgets of a file, one per line; empty lines and text after a # are ignored. Copies the
- * text to `arena`. 0, or -1 with `err` set: the message has file and line. */
+ * text to `arena`. Returns 0, or -1 with `err` set: the message has file and line. */
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err);
 
 /* Returns the figure that is limited; not for a budget on a change. */

@@ -82,7 +82,7 @@ struct options {
 	struct ms_cli cli;
 };
 
-/* Fills `opt`; strings are borrowed from argv. 0, or -1 with `err` set: a usage error. The
+/* Fills `opt`; strings are borrowed from argv. Returns 0, or -1 with `err` set: a usage error. The
  * arguments after --help or --version are ignored. */
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err);
 

@@ -14,8 +14,8 @@
 
 struct out;
 
-/* Looks up the subjects of the views before anything is written. 0, or -1 with `err` set: a site
- * that does not exist, or a query that fails. */
+/* Looks up the subjects of the views before anything is written. Returns 0, or -1 with `err` set: a
+ * site that does not exist, or a query that fails. */
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
 /* Returns a remark on a very large output, to be printed before it is written; NULL = none. */
 const char *render_large(const struct page *p, const struct options *opt, enum format f);

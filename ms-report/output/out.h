@@ -36,8 +36,8 @@ void out_number(struct out *o, uint64_t n);
 /* Appends a text with HTML entities for characters that are in `which` (any of <>&"@#|), and a
  * backslash before characters that are in `backslashed`. */
 void out_escaped(struct out *o, const char *s, const char *which, const char *backslashed);
-/* Writes the buffer to fd and empties it. 0, or -1 with `err` set ("cannot write 'NAME': why") if
- * this or any earlier write failed. */
+/* Writes the buffer to fd and empties it. Returns 0, or -1 with `err` set ("cannot write 'NAME':
+ * why") if this or any earlier write failed. */
 int out_flush(struct out *o, const char *name, struct ms_err *err);
 void out_free(struct out *o);
 /* Returns a JSON writer that appends to `o`. */
@@ -84,7 +84,8 @@ struct file_kind file_kind_of(enum format f);
  * otherwise go to a terminal: "run.html" for "/tmp/run.trace"; NULL for text for people. */
 const char *own_name(struct ms_arena *a, const char *input, const char *ending);
 /* Checks that the file can be written without losing data. If it exists and is not ours, *kept
- * (static) is its backup name FILE~; with `move` it is renamed to that. 0, or -1 with `err` set. */
+ * (static) is its backup name FILE~; with `move` it is renamed to that. Returns 0, or -1 with `err`
+ * set. */
 int own_name_room(const struct output *output, const char **kept, bool move, struct ms_err *err);
 
 /* ---- pager.c ---- */

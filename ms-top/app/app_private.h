@@ -107,7 +107,7 @@ int app_work(struct app *a, struct ms_err *err);
 /* Returns how long to wait, in ms; -1 = without limit. `again`: from app_answer; `next`: time of
  * the next update. */
 int app_patience(const struct app *a, int busy, int again, uint64_t next);
-/* Updates all open subjects. 0, or -1 with `err` set. */
+/* Updates all open subjects. Returns 0, or -1 with `err` set. */
 int app_look(struct app *a, struct ms_err *err);
 void app_draw(struct app *a, int rows, int cols);
 /* Handles a key from term_key. */

@@ -33,7 +33,7 @@ struct options {
 	struct ms_wrappers wrappers;
 };
 
-/* Parses the command line. 0, or -1 with `err` set. Borrows from argv; call options_free also after
- * a failure. */
+/* Parses the command line. Returns 0, or -1 with `err` set. Borrows from argv; call options_free
+ * also after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);

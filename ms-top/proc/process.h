@@ -47,7 +47,7 @@ struct process {
 	char command[512];
 };
 
-/* Opens a process. `rss`: its history so far; NULL = none. 0, or -1 with `err` set: no such
+/* Opens a process. `rss`: its history so far; NULL = none. Returns 0, or -1 with `err` set: no such
  * process. Call process_close in both cases. */
 int process_open(struct process *p, const char *root, pid_t pid, const struct history *rss,
 		 struct ms_err *err);

@@ -90,9 +90,9 @@ struct system {
 	struct recordings recordings; /* recordings of all active recorders */
 };
 
-/* Opens `root`: "/proc", or a copy of it. 0, or -1 with `err` set. */
+/* Opens `root`: "/proc", or a copy of it. Returns 0, or -1 with `err` set. */
 int system_open(struct system *s, const char *root, struct ms_err *err);
-/* Updates all processes. 0, or -1 with `err` set: /proc itself is gone. */
+/* Updates all processes. Returns 0, or -1 with `err` set: /proc itself is gone. */
 int system_look(struct system *s, struct ms_err *err);
 /* Reads the costly files of the next few of `n` rows, within a 200th of the time between updates,
  * so that the files of all rows are read in turn; with `all`, reads those of every row. */

@@ -55,7 +55,7 @@ struct column_set {
 };
 extern const struct column_set columns_default;
 
-/* Parses "pid,rss,command". 0, or -1 with `err` listing all columns. */
+/* Parses "pid,rss,command". Returns 0, or -1 with `err` listing all columns. */
 int columns_parse(const char *text, struct column_set *out, struct ms_err *err);
 /* Finds a column by name. -1 with `err` set = there is none. */
 int column_find(const char *name, size_t length, struct ms_err *err);

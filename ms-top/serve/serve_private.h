@@ -32,14 +32,14 @@ struct listening {
 	char where[160]; /* result of serve_where */
 	uint64_t dev, ino;
 };
-/* Opens the listening socket. 0, or -1 with `err` set. */
+/* Opens the listening socket. Returns 0, or -1 with `err` set. */
 int listen_open(struct listening *l, const struct serve_options *o, struct ms_err *err);
 void listen_close(struct listening *l);
 
 /* ---- access.c ---- */
 
 #define TOKEN_MOST 256u
-/* Reads the token from a file, which only its owner may access. 0, or -1 with `err` set. */
+/* Reads the token from a file, which only its owner may access. Returns 0, or -1 with `err` set. */
 int token_read(char token[TOKEN_MOST + 1], const char *path, struct ms_err *err);
 /* Tells whether an Authorization header has the token. `given` may be NULL. */
 bool token_matches(const char *token, const char *given);
@@ -59,8 +59,8 @@ struct child {
 	int image, out, errors; /* memory files */
 };
 #define CHILD_NONE ((struct child){.base = -1, .image = -1, .out = -1, .errors = -1})
-/* Starts a child. `image`: an existing snapshot to use, -1 = make one of the trace. 0, or -1 with
- * `err` set. */
+/* Starts a child. `image`: an existing snapshot to use, -1 = make one of the trace. Returns 0, or
+ * -1 with `err` set. */
 int child_start(struct child *c, struct serve *s, int image, struct ms_err *err);
 /* Tells whether the child has ended; *status 0 = success. */
 bool child_ended(struct child *c, int *status);

@@ -19,8 +19,8 @@ enum {
 	TERM_CLICK = -6
 };
 
-/* Opens the terminal. 0, or -1 with `err` set: no terminal, or an unknown one. If standard error is
- * the terminal, output to it is stored, and shown by term_close. */
+/* Opens the terminal. Returns 0, or -1 with `err` set: no terminal, or an unknown one. If standard
+ * error is the terminal, output to it is stored, and shown by term_close. */
 int term_open(struct ms_err *err);
 void term_close(void);
 void term_size(int *rows, int *cols);

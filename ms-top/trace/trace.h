@@ -219,7 +219,7 @@ void trace_close(struct trace *t);
 /* Reads more of the trace, for about 20 ms. Returns 1 if there is more, 0 if there is not, or -1
  * with `err` set. */
 int trace_work(struct trace *t, struct ms_err *err);
-/* Reads the file that now has the name, from its start. 0, or -1 with `err` set and nothing
+/* Reads the file that now has the name, from its start. Returns 0, or -1 with `err` set and nothing
  * changed. */
 int trace_again(struct trace *t, struct ms_err *err);
 /* Waits for requested names. True = names arrived since *seen; the caller must repeat its requests,
@@ -392,5 +392,5 @@ bool save_ended(struct save *s, char *text, size_t room);
 /* Tells whether a snapshot is being written. */
 bool save_works(const struct save *s);
 /* Writes a snapshot of the events read so far to `fd`. It consumes the model, so call it in a
- * forked child, created while save_works is false. 0, or -1 with `err` set. */
+ * forked child, created while save_works is false. Returns 0, or -1 with `err` set. */
 int save_model(struct trace *t, const struct ms_wrappers *wrappers, int fd, struct ms_err *err);
