@@ -114,7 +114,7 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 	begin(&d->m, b->first_number);
 }
 
-/* Reads one address. False = the column is damaged, or at its end. */
+/* Reads one address. Returns false if the column is damaged, or at its end. */
 static bool get(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	uint64_t v, rest = 0;

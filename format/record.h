@@ -34,7 +34,8 @@ void ms_record_begin(struct ms_record_writer *w);
 void ms_record_number(struct ms_record_writer *w, uint32_t field, uint64_t value);
 void ms_record_bytes(struct ms_record_writer *w, uint32_t field, const void *bytes, size_t n);
 void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s);
-/* Ends the record. False = it did not fit, and the buffer is as before ms_record_begin. */
+/* Ends the record. Returns false if it did not fit; the buffer is then as before
+ * ms_record_begin. */
 bool ms_record_end(struct ms_record_writer *w);
 /* Returns the bytes written so far, as a column of a block. */
 struct ms_column ms_record_column(const struct ms_record_writer *w);

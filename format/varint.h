@@ -49,9 +49,9 @@ static inline bool ms_varint_get_long(const uint8_t **p, const uint8_t *end, uin
 	return false;
 }
 
-/* Reads a varint at *p, and moves *p past it. False = it is truncated at `end` or above 64 bits,
- * and *p is unchanged. *p can be a register variable of the caller, since its address is passed to
- * inline functions only. */
+/* Reads a varint at *p, and moves *p past it. Returns false if it is truncated at `end` or above 64
+ * bits; *p is then unchanged. *p can be a register variable of the caller, since its address is
+ * passed to inline functions only. */
 static inline bool ms_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
 {
 	const uint8_t *at = *p;

@@ -58,13 +58,13 @@ struct ms_verdict_record {
 #define MS_VERDICT_RECORD_BYTES 256u
 #define MS_VERDICT_ROOT_BYTES_MAX 48u
 
-/* Write a record. False = it did not fit. */
+/* Write a record. Returns false if it did not fit. */
 bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_scan *s);
 bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_site *s);
-/* Parses a record; `label` points into its bytes, and `roots` are left out. False = it has no scan
- * number. */
+/* Parses a record; `label` points into its bytes, and `roots` are left out. Returns false if it has
+ * no scan number. */
 bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out);
 /* Reads the next root of a record. Before the first call `rec` is at the record's start and `out`
- * is zero; later `out` is the previous root. False = there is none. Skips roots that are out of
- * order or have no blocks. */
+ * is zero; later `out` is the previous root. Returns false if there is none. Skips roots that are
+ * out of order or have no blocks. */
 bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out);

@@ -226,10 +226,10 @@ static int64_t beyond_most(const struct change *c, const int64_t v[2])
 }
 
 /* Tells whether the peaks are in different phases of the program's work, in which different sites
- * hold memory. True if less than half of the smaller peak is held by the same sites at both peaks.
- * Otherwise, as in a program with constant data, two conditions must hold: different sites hold
- * more than OTHERS_SHARE, and the change of the peak is explained by what sites hold beyond their
- * maximum in the other run. If not, it is one phase in which some sites hold more, and others
+ * hold memory. Returns true if less than half of the smaller peak is held by the same sites at both
+ * peaks. Otherwise, as in a program with constant data, two conditions must hold: different sites
+ * hold more than OTHERS_SHARE, and the change of the peak is explained by what sites hold beyond
+ * their maximum in the other run. If not, it is one phase in which some sites hold more, and others
  * less. */
 static bool peaks_differ(const struct work *w)
 {

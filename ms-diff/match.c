@@ -188,7 +188,7 @@ static bool same_figures(const struct call *a, const struct call *b)
 }
 
 /* Pairs each call of the side with fewer calls with a call of the other side that has equal
- * figures, in order. False = some call has no such partner. */
+ * figures, in order. Returns false if some call has no such partner. */
 static bool pair_equal_figures(struct group *g)
 {
 	int few = g->call_count[OLD] < g->call_count[NEW] ? OLD : NEW, many = !few;

@@ -23,8 +23,8 @@ bool noise_is_unknown(size_t olds, size_t news, bool history);
  * 0. */
 struct limits series_range(const int64_t *v, size_t n);
 
-/* Tells whether the sides differ significantly by the rule in ms-diff(1), SIGNIFICANCE. False if a
- * figure is not known. */
+/* Tells whether the sides differ significantly by the rule in ms-diff(1), SIGNIFICANCE. Returns
+ * false if a figure is not known. */
 bool series_differ(const struct series *s);
 
 /* Returns the interval of new - old by Zou and Donner's method for independent estimates. `old` and

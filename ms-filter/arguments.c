@@ -52,8 +52,8 @@ static int size_argument(struct condition *c, const char *name, const char *arg,
 	return 0;
 }
 
-/* Tells whether the span certainly ends before it begins. False if the points are relative to
- * different ends of the recording. */
+/* Tells whether the span certainly ends before it begins. Returns false if the points are relative
+ * to different ends of the recording. */
 static bool backwards(const struct ms_point *from, const struct ms_point *to)
 {
 	if (from->kind == MS_POINT_AFTER && to->kind == MS_POINT_AFTER)

@@ -24,7 +24,7 @@ const char *born_asked(const struct options *o)
 	return NULL;
 }
 
-/* Reads the trace up to a moment. NULL with `err` set. */
+/* Reads the trace up to a moment. Returns NULL with `err` set on failure. */
 static struct ms_recording *read_to(const char *path, const struct ms_span_end *end,
 				    struct ms_err *err)
 {

@@ -27,7 +27,7 @@ extern const size_t column_count;
 int column_find(const char *name, size_t n);
 /* Returns the list for --where help, in `a`. */
 const char *columns_help(struct ms_arena *a);
-/* Queries all columns of all sites, in order of id; live figures are of the moment `point`. NULL
- * with `err` set. */
+/* Queries all columns of all sites, in order of id; live figures are of the moment `point`. Returns
+ * NULL with `err` set on failure. */
 struct sqlite3_stmt *columns_query(struct sqlite3 *db, struct ms_arena *a, const char *point,
 				   struct ms_err *err);

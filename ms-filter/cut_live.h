@@ -22,7 +22,7 @@ struct cut_live {
 
 /* Adds a block and returns its slot, in which only the number is set. */
 struct cut_live_block *cut_live_add(struct cut_live *l, uint64_t number);
-/* Removes block `number` and copies it to `out`. False = it is not live. */
+/* Removes block `number` and copies it to `out`. Returns false if it is not live. */
 bool cut_live_take(struct cut_live *l, uint64_t number, struct cut_live_block *out);
 /* Returns pointers to all blocks, sorted by number, valid until the next change. The caller frees
  * the array. */

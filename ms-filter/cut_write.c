@@ -78,8 +78,8 @@ static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *
 	return LEFT_OUT;
 }
 
-/* Sets *text to the replacement for a field of a block of type `block`. False = the field is
- * omitted, like every unknown field that contains bytes. */
+/* Sets *text to the replacement for a field of a block of type `block`. Returns false if the field
+ * is omitted, like every unknown field that contains bytes. */
 static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_field *f,
 		       const char **text, uint64_t *size)
 {

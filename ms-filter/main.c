@@ -88,7 +88,7 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 
 /* Opens a snapshot of only those blocks that meet the conditions on blocks (when allocated, when
  * live): cuts them out of the trace into a temporary file of the same name, and makes the snapshot
- * from this file. NULL with `err` set. */
+ * from this file. Returns NULL with `err` set on failure. */
 static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 			    struct ms_build_result *res, struct ms_err *err)
 {

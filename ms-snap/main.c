@@ -149,8 +149,8 @@ static void hold(struct ms_held_files *of, unsigned module, int fd)
 	of->v[module] = fd;
 }
 
-/* Reads the file of --symbols=held, which lists the open descriptors of each trace's modules. NULL
- * with `err` set. */
+/* Reads the file of --symbols=held, which lists the open descriptors of each trace's modules.
+ * Returns NULL with `err` set on failure. */
 static struct ms_held_files *read_held(const struct options *o, struct ms_err *err)
 {
 	enum { MODULES_MOST = 1 << 22 };

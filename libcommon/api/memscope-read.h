@@ -61,8 +61,8 @@ struct memscope_region {
 		private_dirty_bytes, swap_bytes;
 };
 
-/* Opens process `pid`. The object keeps referring to this process, even if the pid is reused. NULL
- * with `error` set. */
+/* Opens process `pid`. The object keeps referring to this process, even if the pid is reused.
+ * Returns NULL with `error` set on failure. */
 struct memscope_process *memscope_process_open(pid_t pid, char *error);
 void memscope_process_close(struct memscope_process *p);
 /* Returns the pid; memscope_process_name returns the process's name when it was opened. */
@@ -80,8 +80,8 @@ int memscope_process_watch(struct memscope_process *p, uint64_t interval_ns,
 			   int (*f)(void *arg, const struct memscope_sample *sample), void *arg,
 			   char *error);
 /* Returns the *n regions of the process in address order, valid until the next call. Without
- * `figures`, their figures are unknown. NULL with `error` set: the process has ended, or access is
- * not permitted. */
+ * `figures`, their figures are unknown. Returns NULL with `error` set: the process has ended, or
+ * access is not permitted. */
 const struct memscope_region *memscope_process_regions(struct memscope_process *p, int figures,
 						       size_t *n, char *error);
 /* Returns "heap", "shared_lib", ... */
@@ -169,7 +169,7 @@ struct memscope_trace_info {
 	const char *state; /* "complete", "growing", "no end" or "damaged"; NULL before the end */
 };
 
-/* Opens a trace ("-" = standard input). NULL with `error` set. */
+/* Opens a trace ("-" = standard input). Returns NULL with `error` set on failure. */
 struct memscope_trace *memscope_trace_open(const char *path, char *error);
 void memscope_trace_close(struct memscope_trace *t);
 /* Reads the next event, in exact order over all threads. Returns 1; 0 at the end (of a growing

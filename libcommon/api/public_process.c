@@ -94,7 +94,7 @@ int memscope_process_sample(struct memscope_process *p, int exact, struct memsco
 	return 1;
 }
 
-/* Waits until the time `at`. False = the process has ended. */
+/* Waits until the time `at`. Returns false if the process has ended. */
 static bool wait_until(const struct memscope_process *p, uint64_t at)
 {
 	struct pollfd end = {.fd = p->sampler.proc.pidfd, .events = POLLIN};

@@ -90,7 +90,8 @@ static bool put_extended(const struct ms_event *ev, struct memscope_event *out)
 	return true;
 }
 
-/* Converts an event. False = it is invalid, or of a kind that the interface does not report. */
+/* Converts an event. Returns false if it is invalid, or of a kind that the interface does not
+ * report. */
 static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memscope_event *out)
 {
 	static const enum memscope_event_kind kinds[] = {

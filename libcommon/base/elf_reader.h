@@ -43,8 +43,8 @@ struct ms_elf_reader {
 
 /* Reads the headers of the file and of its segments. False = not an ELF file. Allocates nothing. */
 bool ms_elf_read(struct ms_elf_reader *r, struct ms_elf_source from);
-/* Reads the section headers too. False = the file is not 64-bit, or its section headers lie outside
- * the file. True if the file has no sections. */
+/* Reads the section headers too. Returns false if the file is not 64-bit, or its section headers
+ * lie outside the file. Returns true if the file has no sections. */
 bool ms_elf_read_sections(struct ms_elf_reader *r);
 void ms_elf_reader_free(struct ms_elf_reader *r);
 

@@ -7,5 +7,5 @@
 #include <stddef.h>
 
 /* Stores the addresses of the `n` functions with these names in `functions`, an array of pointers.
- * False = the library or one of the functions is missing, and nothing is stored. */
+ * Returns false, with nothing stored, if the library or one of the functions is missing. */
 bool ms_library_load(const char *file, const char *const *names, size_t n, void *functions);

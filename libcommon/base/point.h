@@ -32,6 +32,6 @@ struct ms_point {
  * valid forms. */
 int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err);
 
-/* Finds the @ of "FILE@POINT". NULL = there is none, a file with the whole name exists, or FILE
- * does not exist (the whole is then reported as missing). */
+/* Finds the @ of "FILE@POINT". Returns NULL if there is none, a file with the whole name exists, or
+ * FILE does not exist (the whole is then reported as missing). */
 const char *ms_point_split(const char *path);

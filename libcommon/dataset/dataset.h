@@ -38,5 +38,5 @@ int ms_dataset_last(const char *dir, const struct ms_cli_list *keys, size_t most
 		    struct ms_arena *a, struct ms_dataset_run **runs, size_t *n,
 		    struct ms_err *err);
 /* Opens a run as a snapshot, which has only the figures stored in the dataset: one process, and
- * sites with stacks of one frame. NULL with `err` set. */
+ * sites with stacks of one frame. Returns NULL with `err` set on failure. */
 sqlite3 *ms_dataset_open(const char *dir, const char *id, struct ms_err *err);

@@ -355,8 +355,8 @@ struct model {
 	enum unscanned unscanned;
 };
 
-/* Prepares a query, in sqlite3_mprintf format, for data that is not in the model. NULL = it failed.
- */
+/* Prepares a query, in sqlite3_mprintf format, for data that is not in the model. Returns NULL on
+ * failure. */
 sqlite3_stmt *model_ask(const struct model *m, const char *format, ...);
 /* Returns the first column of the query's first row; UNKNOWN = no row, or not a non-negative
  * number. */

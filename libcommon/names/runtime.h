@@ -10,5 +10,5 @@
  * frame for which this is false. */
 bool ms_is_runtime(const char *module, const char *function, const char *file);
 /* Returns the name of an allocator function as in source code, such as "malloc" or "operator new";
- * `function` may be mangled. NULL = it is not one; NULL for NULL. Static. */
+ * `function` may be mangled. Returns NULL if it is not one; NULL for NULL. Static. */
 const char *ms_entry_point(const char *function);

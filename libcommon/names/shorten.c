@@ -508,8 +508,8 @@ size_t ms_name_last(const char *function)
 	return (size_t)(last - function);
 }
 
-/* Shortens "<T<U> as Trait>::method" to "<T as ..>::method" or "..T::method". NULL = the name has
- * no such type, or this does not fit. */
+/* Shortens "<T<U> as Trait>::method" to "<T as ..>::method" or "..T::method". Returns NULL if the
+ * name has no such type, or this does not fit. */
 static const char *of_type(struct ms_arena *a, const char *s, size_t columns, const char *dots)
 {
 	size_t n = *s == '<' ? group(s) : 0;

@@ -43,8 +43,8 @@ void ms_proc_close(struct ms_proc *p);
 /* Tells whether the process still exists and is no zombie. */
 bool ms_proc_alive(const struct ms_proc *p);
 
-/* Read one file of the process again. False with errno set if the file cannot be read or has no
- * figures. */
+/* Read one file of the process again. Returns false with errno set if the file cannot be read or
+ * has no figures. */
 bool ms_proc_read_statm(const struct ms_proc *p, struct ms_proc_statm *out);
 bool ms_proc_read_stat(const struct ms_proc *p, struct ms_proc_stat *out);
 /* Returns the peak RSS since the process's last exec, in bytes; 0 = not known. */
@@ -53,8 +53,8 @@ uint64_t ms_proc_peak_rss(const struct ms_proc *p);
 bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out);
 /* Reads stat in the open /proc folder of a process, and keeps no descriptor. */
 bool ms_proc_stat_at(int folder, struct ms_proc_stat *out);
-/* Reads a small file of `folder` ("status", "comm") into `text`, terminated by a NUL. False with
- * errno set. */
+/* Reads a small file of `folder` ("status", "comm") into `text`, terminated by a NUL. Returns false
+ * with errno set on failure. */
 bool ms_proc_text_at(int folder, const char *name, char *text, size_t room);
 
 /* ---- regions ---- */

@@ -58,7 +58,7 @@ struct ms_proc_memory {
 void ms_proc_memory_add(struct ms_proc_memory *sum, const struct ms_proc_memory *m);
 /* Parses "Rss:   123 kB" and similar lines into `m`; ignores other lines. */
 void ms_proc_parse_memory_line(const char *line, struct ms_proc_memory *m);
-/* Parses a whole smaps_rollup. False if it has no Rss. */
+/* Parses a whole smaps_rollup. Returns false if it has no Rss. */
 bool ms_proc_parse_rollup(const char *text, struct ms_proc_memory *out);
 
 /* Holds a line of maps, or the first line of a mapping in smaps. */

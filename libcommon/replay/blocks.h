@@ -103,7 +103,7 @@ static inline void ms_blocks_add(struct ms_blocks *b, uint64_t number, uint64_t 
 	b->window[slot] = ms_blocks_slot(b, size, tick, owner);
 }
 
-/* Removes block `number` and copies it to `out`. False = it is not live. */
+/* Removes block `number` and copies it to `out`. Returns false if it is not live. */
 static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct ms_live_block *out)
 {
 	struct ms_block_slot s;

@@ -265,15 +265,15 @@ void ms_replay_nodes(struct ms_replay *r, size_t count);
 void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n);
 
 /* Replaces the live blocks by a checkpoint: call ms_replay_restore, then pass the blocks in order
- * and the latest allocation of each thread, then call ms_replay_restored. False = the checkpoint is
- * before the events already applied, and nothing has changed. `anew` true: earlier events are not
- * in the file or were not read, so figures and timeline begin here. False: some earlier events were
- * lost in damage, and counting continues. */
+ * and the latest allocation of each thread, then call ms_replay_restored. Returns false, with
+ * nothing changed, if the checkpoint is before the events already applied. `anew` true: earlier
+ * events are not in the file or were not read, so figures and timeline begin here. False: some
+ * earlier events were lost in damage, and counting continues. */
 bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
-/* Adds a block of the checkpoint. False = its number is not above the previous one. */
+/* Adds a block of the checkpoint. Returns false if its number is not above the previous one. */
 bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b);
 void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number);
-/* Ends the checkpoint. False = its blocks do not add up to the totals in its head. */
+/* Ends the checkpoint. Returns false if its blocks do not add up to the totals in its head. */
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 
 /* Ends the replay at `tick`: closes the timeline, saves the moments up to `tick`, and computes the

@@ -179,7 +179,7 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 	new_maximum(r, t, ev->time_ticks, position, quick);
 }
 
-/* Removes block `ev->freed` from all figures. False = it is not live. */
+/* Removes block `ev->freed` from all figures. Returns false if it is not live. */
 static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 				const struct ms_event *ev, struct ms_replay_thread *thread,
 				bool quick)
@@ -343,7 +343,7 @@ static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 		(ev->number >= r->next_number && ms_event_size_fits(ev->size)));
 }
 
-/* Applies an event that is neither MS_EV_FREE nor MS_EV_ALLOC. False = it frees an unknown
+/* Applies an event that is neither MS_EV_FREE nor MS_EV_ALLOC. Returns false if it frees an unknown
  * block. */
 static __attribute__((noinline)) bool rare_event(struct ms_replay *r, const struct ms_event *ev,
 						 struct ms_replay_thread *t)

@@ -54,7 +54,7 @@ void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick);
  * block may not have been recorded. */
 uint64_t *ms_replay_oldest(const struct ms_replay *r);
 /* Returns, for each site, its live blocks allocated after the scan at the end; the caller frees the
- * array. NULL = there are none. */
+ * array. Returns NULL if there are none. */
 struct ms_replay_late *ms_replay_late(const struct ms_replay *r);
 /* Begins counting at `tick`, with the present live blocks. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);

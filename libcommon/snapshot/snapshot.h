@@ -78,8 +78,8 @@ struct ms_build_result {
 	const char *symbols_trouble; /* reason why not all symbols were looked up, or NULL */
 };
 
-/* Returns a writable, private in-memory database that contains only schema.sql. NULL with `err`
- * set on failure. */
+/* Returns a writable, private in-memory database that contains only schema.sql. Returns NULL with
+ * `err` set on failure. */
 sqlite3 *ms_snapshot_new(struct ms_err *err);
 
 /* Replays traces (files, folders of traces, or "-") into a new snapshot. A damaged or truncated
@@ -110,7 +110,7 @@ sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, 
 bool ms_snapshot_incomplete(sqlite3 *db);
 
 /* Returns the database image in reproducible bytes (sqlite3_serialize after VACUUM), to be freed
- * with sqlite3_free. NULL with `err` set on failure. */
+ * with sqlite3_free. Returns NULL with `err` set on failure. */
 unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err);
 /* Writes the database image to `path`. NULL = standard output, refused if that is a terminal.
  * Returns 0, or -1 with `err` set. */

@@ -209,8 +209,8 @@ static int put_roots(struct ms_fill *w)
 
 /* ---- the end ---- */
 
-/* Returns the live blocks at the end, by site; the caller frees the array. NULL = the snapshot has
- * no point at the end. */
+/* Returns the live blocks at the end, by site; the caller frees the array. Returns NULL if the
+ * snapshot has no point at the end. */
 static struct ms_live *live_at_end(const struct ms_fill *w)
 {
 	for (size_t i = 0; i < w->f->label_count; i++)

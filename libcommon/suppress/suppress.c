@@ -76,8 +76,8 @@ static const char *anchored(struct ms_arena *a, const char *s)
 	return ms_arena_printf(a, "%s%.*s%s", start ? "" : "*", (int)(n - end), s, end ? "" : "*");
 }
 
-/* Reads N of a line "leak<=N:PATTERN", and sets *pattern to PATTERN. False = N is missing or too
- * large. */
+/* Reads N of a line "leak<=N:PATTERN", and sets *pattern to PATTERN. Returns false if N is missing
+ * or too large. */
 static bool maximum(const char *line, const char **pattern, uint64_t *most)
 {
 	char *end;

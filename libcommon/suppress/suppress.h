@@ -53,9 +53,10 @@ enum ms_suppressed {
 				verdict */
 };
 
-/* Reads a file of suppressions. NULL with `err` set; for a bad line the message has its number. */
+/* Reads a file of suppressions. Returns NULL with `err` set on failure; for a bad line the message
+ * has its number. */
 struct ms_suppressions *ms_suppressions_read(const char *path, struct ms_err *err);
-/* Parses `n` bytes of a suppression file called `name`. NULL with `err` set. */
+/* Parses `n` bytes of a suppression file called `name`. Returns NULL with `err` set on failure. */
 struct ms_suppressions *ms_suppressions_parse(const char *text, size_t n, const char *name,
 					      struct ms_err *err);
 void ms_suppressions_free(struct ms_suppressions *s);

@@ -128,7 +128,7 @@ static void take_files(struct ms_cached *c, const struct tables *t)
 	}
 }
 
-/* Reads the chains. False = they are not sorted, or refer to places that do not exist. */
+/* Reads the chains. Returns false if they are not sorted, or refer to places that do not exist. */
 static bool take_chains(struct ms_cached *c, const struct tables *t, struct ms_location *places)
 {
 	for (uint32_t i = 0; i < t->head->places; i++) {
@@ -233,7 +233,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* Removes duplicate addresses and paths. False = two entries of one file differ. */
+/* Removes duplicate addresses and paths. Returns false if two entries of one file differ. */
 static bool unite(struct ms_cached *c)
 {
 	size_t n = 0;

@@ -62,8 +62,8 @@ void ms_cached_add(struct ms_cached *c, uint64_t address, const struct ms_locati
  * ms_elf_watch. */
 void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, bool sure,
 		   struct ms_arena *a);
-/* Writes the results, merged with results that other processes have written in the meantime. False
- * = nothing has changed. */
+/* Writes the results, merged with results that other processes have written in the meantime.
+ * Returns false if nothing has changed. */
 bool ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a);
 void ms_cached_free(struct ms_cached *c);
 /* Removes the least recently used files until the folder holds at most `most` bytes, and temporary

@@ -18,6 +18,6 @@ void ms_debuginfod_free(struct ms_debuginfod *d);
 /* Returns the path of the debug file with that build-id, malloc'ed, or NULL. The caller must verify
  * the file. */
 char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_size);
-/* Returns why servers could not be asked: no library, no servers, or no time left. NULL = they
- * could. */
+/* Returns why servers could not be asked: no library, no servers, or no time left. Returns NULL if
+ * they could. */
 const char *ms_debuginfod_trouble(const struct ms_debuginfod *d);

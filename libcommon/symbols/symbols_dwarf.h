@@ -124,7 +124,7 @@ struct ms_dwarf_files {
 	const char *path;       /* path of the module */
 };
 
-/* Opens the DWARF of a module. Names live in `strings`. NULL = libdw refuses it. */
+/* Opens the DWARF of a module. Names live in `strings`. Returns NULL if libdw refuses it. */
 struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
 			      const struct ms_symbols_options *opt, struct ms_arena *strings);
 void ms_dwarf_free(struct ms_dwarf *d);
@@ -138,7 +138,7 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
  * an address, visits all spans that cover the address. */
 void ms_spans_sort(struct ms_spans *s);
 /* Appends the address ranges of an entry, except empty ranges and those of code that the linker
- * removed. False = they cannot be read. */
+ * removed. Returns false if they cannot be read. */
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
 /* Gets the entry of a unit by its index. With split DWARF it is the entry in the unit's own file,
  * and *split is that file; else *split is NULL. */
@@ -147,8 +147,8 @@ bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out, const struc
 void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split *split,
 		  struct ms_tree *out);
 /* Reads the line table of a unit: its sources, rows and sequences. `outer` is the unit's entry in
- * the main file, `unit` the one in its own file if DWARF is split. False = the table cannot be
- * read. */
+ * the main file, `unit` the one in its own file if DWARF is split. Returns false if the table
+ * cannot be read. */
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 /* Reads a unit. Never returns NULL; a unit that cannot be read is empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);

@@ -380,7 +380,8 @@ static int by_address_and_rank(const void *a, const void *b)
 	       strcmp(x->symbol.name, y->symbol.name);
 }
 
-/* Reads the symbol tables. False = there is no full symbol table, only the dynamic linker's. */
+/* Reads the symbol tables. Returns false if there is no full symbol table, only the dynamic
+ * linker's. */
 static bool read_tables(struct ms_elf *e, struct candidates *c)
 {
 	bool whole = false;

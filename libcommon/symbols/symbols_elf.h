@@ -61,8 +61,8 @@ struct ms_elf_watch {
 };
 extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = no callback */
 
-/* Opens the file at `path`. NULL = it does not exist, is not 64-bit little-endian ELF, or cannot be
- * mapped. */
+/* Opens the file at `path`. Returns NULL if it does not exist, is not 64-bit little-endian ELF, or
+ * cannot be mapped. */
 struct ms_elf *ms_elf_open(const char *path);
 /* Opens the file `fd`, which stays open, as ms_elf_open does, but without calling ms_elf_watch;
  * `path` is its name in messages. */

@@ -24,8 +24,8 @@ struct ms_image {
 	Dwarf *dw;
 };
 
-/* Creates a file from the parts that have contents, which are borrowed, and opens it. False = libdw
- * refuses it, and there is nothing to close. */
+/* Creates a file from the parts that have contents, which are borrowed, and opens it. Returns
+ * false, with nothing to close, if libdw refuses it. */
 bool ms_image_open(struct ms_image *image, const struct ms_bytes of[MS_PART_COUNT],
 		   uint16_t machine);
 void ms_image_close(struct ms_image *image);

@@ -130,7 +130,7 @@ static int by_start(const void *a, const void *b)
 	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order);
 }
 
-/* Reads the jitdump (`dump`) or the map file in `folder`. False = it does not exist, or is
+/* Reads the jitdump (`dump`) or the map file in `folder`. Returns false if it does not exist, or is
  * empty. */
 static bool read_its(struct ms_made *m, const struct ms_made_by *by, const char *root,
 		     const char *folder, bool dump)

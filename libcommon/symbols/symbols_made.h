@@ -22,7 +22,8 @@ struct ms_made_by {
 
 /* Reads the files that the process left: jit-PID.dump in its working folder or /tmp, else
  * /tmp/perf-PID.map, all below `root`. Accepts only a regular file of the process's user (or root)
- * last written between from_ns and to_ns; follows no symbolic link. NULL = there is none. */
+ * last written between from_ns and to_ns; follows no symbolic link. Returns NULL if there is
+ * none. */
 struct ms_made *ms_made_open(const char *root, const struct ms_made_by *by);
 void ms_made_free(struct ms_made *m);
 /* Fills `out` with the name and place of the code at `address`. If several pieces of code were
@@ -59,7 +60,8 @@ struct ms_made {
 };
 
 /* Adds a copy of `c` with the next `order`. `text` is the name as the program wrote it; NULL = `c`
- * has the name already. False = it is invalid, or there are too many. */
+ * has the name already. Returns false if it is invalid, or there are too many. */
 bool ms_made_add(struct ms_made *m, struct ms_made_code c, const char *text);
-/* Reads a jitdump of process `pid`, up to the first damaged part. False = it is not one. */
+/* Reads a jitdump of process `pid`, up to the first damaged part. Returns false if it is not
+ * one. */
 bool ms_jitdump_read(struct ms_made *m, FILE *f, uint64_t pid);

@@ -7,6 +7,6 @@
 
 #include "symbols_elf.h"
 
-/* Opens the ELF file in .gnu_debugdata of `e`; the caller closes it. NULL = there is none, or, if
- * *damaged is set, it cannot be read. */
+/* Opens the ELF file in .gnu_debugdata of `e`; the caller closes it. Returns NULL if there is none,
+ * or, if *damaged is set, it cannot be read. */
 struct ms_elf *ms_elf_mini(struct ms_elf *e, bool *damaged);

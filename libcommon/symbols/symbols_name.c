@@ -21,7 +21,7 @@ struct declaration {
 	Dwarf_Die die; /* end of the chain */
 };
 
-/* Follows one reference, in `attribute`, to another entry. False = there is none. */
+/* Follows one reference, in `attribute`, to another entry. Returns false if there is none. */
 static bool follow(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;
@@ -48,8 +48,8 @@ static void find_declaration(const Dwarf_Die *die, struct declaration *out)
 	}
 }
 
-/* Replaces `die` by its last child that begins at or before offset `target`. False = there is
- * none. */
+/* Replaces `die` by its last child that begins at or before offset `target`. Returns false if there
+ * is none. */
 static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 {
 	Dwarf_Die next;

@@ -108,7 +108,7 @@ uint64_t ms_package_number(const struct ms_package *p, uint32_t slot)
 	return number;
 }
 
-/* Finds the row of a unit in the two tables of the index. False = the unit is not in the
+/* Finds the row of a unit in the two tables of the index. Returns false if the unit is not in the
  * package. */
 static bool find_row(const struct ms_package *p, uint64_t id, uint32_t *row)
 {

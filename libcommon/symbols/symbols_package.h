@@ -35,12 +35,12 @@ struct ms_package;
 struct ms_bytes ms_elf_bytes(struct ms_elf *e, const char *name);
 void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT]);
 
-/* Opens a package and takes ownership of the file, which may be NULL. NULL = it is not a
+/* Opens a package and takes ownership of the file, which may be NULL. Returns NULL if it is not a
  * package. */
 struct ms_package *ms_package_open(struct ms_elf *e);
 void ms_package_close(struct ms_package *p);
-/* Returns the parts of the unit whose number is `id`. False = it is not in the package, or the
- * index is invalid. */
+/* Returns the parts of the unit whose number is `id`. Returns false if it is not in the package, or
+ * the index is invalid. */
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT]);
 /* Returns the unit number in slot `slot` of the index; 0 = there is no such slot. */
 uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);

@@ -55,7 +55,7 @@ void ms_splits_close(struct ms_splits *s);
  * call of this function or of ms_splits_close. */
 const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id);
 
-/* Appends the ranges of an entry that has DW_AT_ranges. False = it has none, or they are
+/* Appends the ranges of an entry that has DW_AT_ranges. Returns false if it has none, or they are
  * damaged. */
 bool ms_split_die_ranges(const struct ms_split *s, Dwarf_Die *die, struct ms_ranges *out);
 

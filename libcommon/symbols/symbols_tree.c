@@ -55,7 +55,7 @@ static uint32_t die_number(Dwarf_Die *die, unsigned attribute)
 	return v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
-/* Adds a function. False = it has no code: only declared, abstract, or optimised away. */
+/* Adds a function. Returns false if it has no code: only declared, abstract, or optimised away. */
 static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_t parent,
 			 unsigned depth)
 {

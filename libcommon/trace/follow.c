@@ -21,7 +21,8 @@
 
 /* ---- opening ---- */
 
-/* Opens the recording and sets *fd to the descriptor of its file. NULL with `err` set. */
+/* Opens the recording and sets *fd to the descriptor of its file. Returns NULL with `err` set on
+ * failure. */
 static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *err)
 {
 	struct stat st;

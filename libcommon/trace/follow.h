@@ -39,7 +39,7 @@ struct ms_follow {
 				   "" = none */
 };
 
-/* Opens the trace. NULL with `err` set. */
+/* Opens the trace. Returns NULL with `err` set on failure. */
 struct ms_follow *ms_follow_open(const char *path, struct ms_err *err);
 void ms_follow_close(struct ms_follow *f);
 /* Applies new events for about `budget_ns`. Returns 1 if there are more, so that the caller should

@@ -405,7 +405,7 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 	return take_next(t, ms_trace_next(t->file, types, columns_of(t, want), &b, err), &b);
 }
 
-/* Decodes the next events of a block into the batch. False = there are none. */
+/* Decodes the next events of a block into the batch. Returns false if there are none. */
 static bool decode_batch(struct ms_recording *t)
 {
 	enum ms_fmt rc;

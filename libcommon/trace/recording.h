@@ -139,8 +139,8 @@ struct ms_recording {
 	void *on_block_arg;
 };
 
-/* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. NULL
- * with `err` set if it is not a trace. */
+/* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. Returns
+ * NULL with `err` set if it is not a trace. */
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
 /* Opens a recording as ms_recording_open does, from a descriptor from which `n` bytes have been
  * read already. ms_recording_close closes the descriptor; if this fails, it stays open. */
@@ -161,8 +161,8 @@ struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *er
 struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err);
 /* Moves a recording opened by ms_recording_open_parts or ms_recording_open_present to the last
  * checkpoint without events later than `tick`, or to the first event if there is no such
- * checkpoint; ms_recording_run continues from there. False = failed: close the recording, and read
- * the trace from its start. */
+ * checkpoint; ms_recording_run continues from there. Returns false on failure: close the recording,
+ * and read the trace from its start. */
 bool ms_recording_start_at(struct ms_recording *t, uint64_t tick, struct ms_err *err);
 /* Makes the recording end at `ns`: events at or after `tick`, or from number `event` on (MS_NEVER:
  * no limit), are excluded. ms_recording_run stops before them, and does not read them if it can. */

@@ -73,7 +73,8 @@ bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block 
 
 /* ---- all but events ---- */
 
-/* Reads the block of an index entry. False = it does not match the entry, or I/O failed. */
+/* Reads the block of an index entry. Returns false if it does not match the entry, or I/O
+ * failed. */
 static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, struct ms_err *err)
 {
 	return ms_trace_seek(t->file, e->offset) &&

@@ -26,10 +26,11 @@ bool ms_recording_damaged(const struct ms_recording *t);
  * trace, or -1 on failure. The file's reader counts damaged blocks. */
 int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
 			    struct ms_err *err);
-/* Applies a block; for events, it only sets up the decoder. False = its content is invalid. */
+/* Applies a block; for events, it only sets up the decoder. Returns false if its content is
+ * invalid. */
 bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
-/* Applies a block of a checkpoint; skips the block if all events before it were read. False = the
- * block's content is invalid. */
+/* Applies a block of a checkpoint; skips the block if all events before it were read. Returns false
+ * if the block's content is invalid. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
 
 /* ---- recording_ahead.c: a second thread reads and decompresses blocks, decodes events ---- */

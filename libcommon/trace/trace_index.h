@@ -47,7 +47,7 @@ struct ms_trace_index {
 };
 
 /* Parses the records of an index block that is at `offset` of a file whose first block is at
- * `first`. False = the records do not describe all blocks up to `offset` without gaps. */
+ * `first`. Returns false if the records do not describe all blocks up to `offset` without gaps. */
 bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, uint64_t first,
 		   uint64_t offset);
 

@@ -169,9 +169,9 @@ static enum ms_trace_next report_damage(struct ms_trace *t, uint64_t to, struct 
 	return MS_NEXT_DAMAGED;
 }
 
-/* Tells whether the incomplete block at the end of the data is damaged. False if a writer is still
- * at work, or if the file merely ends there; true if the header of another block is found within
- * the bytes of this one. */
+/* Tells whether the incomplete block at the end of the data is damaged. Returns false if a writer
+ * is still at work, or if the file merely ends there; true if the header of another block is found
+ * within the bytes of this one. */
 static bool tail_is_damage(struct ms_trace *t)
 {
 	struct ms_block_head h;
@@ -194,7 +194,7 @@ static bool wanted(uint64_t set, uint32_t bit)
 	return set == 0 || set & 1 || (bit < 64 && set >> bit & 1);
 }
 
-/* Decompresses the wanted columns of a checked payload. False = it is damaged. */
+/* Decompresses the wanted columns of a checked payload. Returns false if it is damaged. */
 static bool read_columns(struct ms_trace *t, const uint8_t *payload, const struct ms_block_head *h,
 			 uint64_t want, struct ms_block *b)
 {
@@ -269,7 +269,8 @@ static void passed(struct ms_trace *t, const struct ms_block_head *h)
 	t->after_damage = false;
 }
 
-/* Skips the block whose header is at `start` without reading it. False with errno. */
+/* Skips the block whose header is at `start` without reading it. Returns false with errno set on
+ * failure. */
 static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
 {
 	uint64_t next = ms_trace_position(t) + MS_BLOCK_HEADER_SIZE + h->payload;

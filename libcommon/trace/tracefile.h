@@ -17,7 +17,7 @@ struct ms_err;
 struct ms_trace_writer;
 
 /* Starts a trace on `fd` (borrowed; may be a pipe, as writing never seeks) and writes the header.
- * `level` is zstd's. NULL with `err` set on failure. */
+ * `level` is zstd's. Returns NULL with `err` set on failure. */
 struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *head, int level,
 					    struct ms_err *err);
 /* Continues an existing trace after its last block, for instance to append symbols. `fd` must be
@@ -80,8 +80,8 @@ struct ms_block {
 
 /* Tells whether the first bytes of a file are those of a trace. */
 bool ms_trace_is(const void *bytes, size_t n);
-/* Opens `path` ("-" = standard input) and reads the header. NULL with `err` set: not a trace, newer
- * major version, unknown feature. The reader may be used by one thread only. */
+/* Opens `path` ("-" = standard input) and reads the header. Returns NULL with `err` set: not a
+ * trace, newer major version, unknown feature. The reader may be used by one thread only. */
 struct ms_trace *ms_trace_open(const char *path, struct ms_err *err);
 /* Opens a trace as ms_trace_open does, from a descriptor from which the first `n` bytes have been
  * read already. ms_trace_close closes `fd` (if this fails, it stays open); `name` is for

@@ -54,10 +54,10 @@ static inline uint64_t ms_trace_position(const struct ms_trace *t)
 bool ms_trace_writer_alive(const struct ms_trace *t);
 /* Makes room for `n` bytes from `start`. */
 void ms_trace_room(struct ms_trace *t, size_t n);
-/* Reopens a parked file. False with errno. */
+/* Reopens a parked file. Returns false with errno set on failure. */
 bool ms_trace_unpark(struct ms_trace *t);
 /* Reads until there are `n` bytes from `start`. Returns 1 if done, 0 at the end of the data
  * (writer_alive is set), or -1 with errno set. */
 int ms_trace_fill(struct ms_trace *t, size_t n);
-/* Moves the file's offset and the buffer to `offset`. False with errno. */
+/* Moves the file's offset and the buffer to `offset`. Returns false with errno set on failure. */
 bool ms_trace_jump(struct ms_trace *t, uint64_t offset);

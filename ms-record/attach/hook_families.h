@@ -42,6 +42,6 @@ void hook_families_refused(struct session *s, struct ms_err *err, const struct h
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg);
 /* Tells whether the executable of a process defines an operator new that never calls malloc, and
- * defines no malloc. False if its code cannot be read. Slow if there is an operator new, since all
- * symbols are read. `proc`: folder /proc/PID. (hook_operators.c) */
+ * defines no malloc. Returns false if its code cannot be read. Slow if there is an operator new,
+ * since all symbols are read. `proc`: folder /proc/PID. (hook_operators.c) */
 bool hook_operators_own(int proc);

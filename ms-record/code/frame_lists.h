@@ -37,5 +37,6 @@ uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 void frame_lists_take(struct frame_lists *l);
 /* Returns the function list of the module that starts at `start`, or NULL. */
 const struct mg_frames *frame_lists_find(const struct frame_lists *l, uint64_t start);
-/* Reads the word at `offset` of the shared memory, if it is part of a list. False = it is not. */
+/* Reads the word at `offset` of the shared memory, if it is part of a list. Returns false if it is
+ * not. */
 bool frame_lists_read(const struct frame_lists *l, uint64_t offset, uint64_t *word);

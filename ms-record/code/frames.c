@@ -89,7 +89,7 @@ struct entry {
 	bool end;     /* the entry is a terminator, of length 0 */
 };
 
-/* Reads the entry at `at`. False = there is none, or it is incomplete. */
+/* Reads the entry at `at`. Returns false if there is none, or it is incomplete. */
 static bool read_entry(const struct frames_section *s, size_t at, struct entry *e)
 {
 	struct cursor c = {s->bytes + at, s->bytes + s->n, false};
@@ -150,8 +150,8 @@ struct cie {
 	bool known;
 };
 
-/* Reads the start address of an FDE's function. False = the FDE is invalid, or the address is
- * outside of the module's code. */
+/* Reads the start address of an FDE's function. Returns false if the FDE is invalid, or the address
+ * is outside of the module's code. */
 static bool read_function(const struct frames_section *s, const struct entry *e,
 			  const struct frames_code *code, struct cie *cie, uint64_t *start)
 {

@@ -38,7 +38,7 @@ struct frames_table {
 void frames_build(const struct frames_section *s, const struct frames_code *code,
 		  struct frames_table *t);
 /* Searches the bytes of a segment for the longest sequence that looks like entries of .eh_frame:
- * `*n` bytes at offset `*at`. False = there is none. */
+ * `*n` bytes at offset `*at`. Returns false if there is none. */
 bool frames_guess(const struct frames_section *segment, const struct frames_code *code, size_t *at,
 		  size_t *n);
 /* Builds an unwind table for the module whose ELF header is at the start of `map`, if the module

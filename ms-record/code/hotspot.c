@@ -99,8 +99,8 @@ static uint64_t word(struct memory *m, uint64_t at)
 
 /* ---- the virtual machine ---- */
 
-/* Reads the `wanted` fields into `values`. False = some are missing. *some is set if the table is
- * not empty. */
+/* Reads the `wanted` fields into `values`. Returns false if some are missing. *some is set if the
+ * table is not empty. */
 static bool read_fields(struct memory *m, uint64_t at, uint64_t *values, bool *some)
 {
 	struct field_entry e;

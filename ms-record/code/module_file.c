@@ -111,8 +111,8 @@ static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 	return m->build_id_size == n && !memcmp(m->build_id, id, n);
 }
 
-/* Opens the file mapped at `p`, or finds it among the held files. False = its build-id differs from
- * the one in memory. */
+/* Opens the file mapped at `p`, or finds it among the held files. Returns false if its build-id
+ * differs from the one in memory. */
 static bool hold_mapped(const struct modules *all, struct module *m, const struct attach_map *p,
 			bool *deleted)
 {

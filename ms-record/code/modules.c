@@ -290,7 +290,8 @@ static void add_entry(struct modules *all, uint32_t i)
 		(struct module_entry){.loaded = g.loaded, .number = add(all, m, name, gone) - 1};
 }
 
-/* Copies entry `i` of the table from the parent's modules. False = the parent did not have it. */
+/* Copies entry `i` of the table from the parent's modules. Returns false if the parent did not have
+ * it. */
 static bool inherit_entry(struct modules *all, uint32_t i, struct modules *parent)
 {
 	const struct mg_module *g = &all->table[i];

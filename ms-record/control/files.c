@@ -110,8 +110,8 @@ static int taken(const struct files *f, struct ms_err *err)
 	return ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
 }
 
-/* Builds the temporary name under which an older FILE~ is kept until the first write. False = the
- * name is too long. */
+/* Builds the temporary name under which an older FILE~ is kept until the first write. Returns false
+ * if the name is too long. */
 static bool older_name(const struct files *f, char name[NAME_MAX + 1])
 {
 	return snprintf(name, NAME_MAX + 1, "%s~.%d.old", f->dest.name, (int)getpid()) <= NAME_MAX;

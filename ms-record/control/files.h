@@ -40,7 +40,7 @@ struct files {
 
 /* Expands the name pattern for process `pid`, which runs the program at path `exe`; creates the
  * file and locks it against other recorders. Renames an existing file to FILE~. Opening a FIFO
- * waits up to five seconds for a reader. NULL with `err` set. */
+ * waits up to five seconds for a reader. Returns NULL with `err` set on failure. */
 struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
 			  pid_t pid, struct ms_err *err);
 /* Prepares for the first write: removes FILE.d of an earlier recording, except files that we did
@@ -49,7 +49,8 @@ void files_begin(struct files *f);
 /* Removes the file if nothing was recorded, and renames old files back. */
 void files_discard(struct files *f);
 /* Returns the output of a trace in FILE.d for the program image (process between two execs) with
- * number `seq`; the file is created with its first block. NULL with `err` set. */
+ * number `seq`; the file is created with its first block. Returns NULL with `err` set on
+ * failure. */
 struct output *files_open_further(struct files *f, const struct files_options *o, const char *name,
 				  pid_t pid, uint32_t seq, struct ms_err *err);
 /* Removes the file of a trace that is not kept, if it was created. */

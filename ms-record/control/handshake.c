@@ -211,7 +211,7 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	free(a.name);
 }
 
-/* Creates a session for process `pid`, which has asked for one. NULL = the process is not
+/* Creates a session for process `pid`, which has asked for one. Returns NULL if the process is not
  * recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
@@ -264,7 +264,8 @@ void handshake_place_hooks(struct control *c, struct session *s, int fd, bool ow
 		c->hooks.refused = err;
 }
 
-/* Receives a request, and the sender's pid from the kernel. False = there is nothing to answer. */
+/* Receives a request, and the sender's pid from the kernel. Returns false if there is nothing to
+ * answer. */
 static bool receive(const struct control *c, int fd, int *pid, struct mg_handshake *h)
 {
 	struct ucred who;

@@ -48,7 +48,7 @@ struct arrival {
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);
 /* Returns the output for an arrival: FILE for the command's first program image, else a trace in
- * FILE.d. NULL with `err` set if it cannot be made. */
+ * FILE.d. Returns NULL with `err` set if it cannot be made. */
 struct output *handshake_trace(struct control *c, const struct arrival *a, struct ms_err *err);
 /* Adds a program image that was wanted, but is not recorded, to the index, with the reason. */
 void handshake_missed(struct control *c, const struct arrival *a, const char *why);

@@ -24,7 +24,7 @@ void begin_image(struct control *c, struct session *s, uint32_t parent);
  * to. */
 void begin_draining(struct control *c, struct session *s);
 /* Maps the guest into the process examined through `a` and begins the process's session, which then
- * owns `out`. NULL with `err` set. */
+ * owns `out`. Returns NULL with `err` set on failure. */
 struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
 			       uint32_t parent, struct ms_err *err);
 

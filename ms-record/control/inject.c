@@ -108,7 +108,7 @@ static void forget_session(struct control *c)
 }
 
 /* Attaches the guest to a process, sets *a to the attachment, and begins the session, which writes
- * to `out`. NULL with `err` set. `who`: NULL = the command. */
+ * to `out`. Returns NULL with `err` set on failure. `who`: NULL = the command. */
 static struct session *put_guest(struct control *c, struct attach **a, const struct arrival *who,
 				 struct output *out, struct beginning *b, struct ms_err *err)
 {
@@ -248,8 +248,8 @@ static void become(struct control *c, pid_t pid)
 	free(a.name);
 }
 
-/* Waits until the control thread grants the baton, the right to act in its place. False = no
- * requests are granted any longer. */
+/* Waits until the control thread grants the baton, the right to act in its place. Returns false if
+ * no requests are granted any longer. */
 static bool ask(struct inject *j)
 {
 	pthread_mutex_lock(&j->asking);

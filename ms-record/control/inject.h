@@ -32,7 +32,7 @@ void inject_free(struct control *c);
 
 /* Begins to trace process a->pid, whose thread `tid` is about to exec the program a->exe, which
  * needs injection, or, if `starts`, to start a process that does. The program is recorded, or
- * listed in the index. False = tracing is not possible, and nothing has changed. */
+ * listed in the index. Returns false, with nothing changed, if tracing is not possible. */
 bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool starts);
 /* Traces the command from its start although a library is preloaded into it (--leak-check=yes), so
  * that programs that it executes and that need injection are recorded. */

@@ -139,8 +139,8 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
-/* Examines a process again, after it has called exec. False = it has not called exec, `until_ns`
- * has passed, or it cannot be attached to. */
+/* Examines a process again, after it has called exec. Returns false if it has not called exec,
+ * `until_ns` has passed, or it cannot be attached to. */
 static bool look_again(struct control *c, struct attach_process *p, uint64_t until_ns,
 		       struct ms_err *err)
 {

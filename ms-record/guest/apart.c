@@ -40,8 +40,8 @@ struct piece {
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* Sets *p to the n-th memory range that belongs to the guest; ranges are not sorted. False = there
- * are no more. */
+/* Sets *p to the n-th memory range that belongs to the guest; ranges are not sorted. Returns false
+ * if there are no more. */
 static bool held(uint32_t n, struct piece *p)
 {
 	*p = (struct piece){(uint64_t)__ehdr_start, ((uint64_t)_end + 4095) & ~UINT64_C(4095)};
@@ -69,7 +69,7 @@ static bool is_held(uint64_t at, uint64_t *end)
 }
 
 /* Removes the next part that does not belong to the guest from the front of `rest`, and stores it
- * in *part. False = there is none. */
+ * in *part. Returns false if there is none. */
 static bool next_part(struct piece *rest, struct piece *part)
 {
 	while (rest->start < rest->end) {

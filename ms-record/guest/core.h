@@ -144,7 +144,7 @@ MG_INLINE union mg_memory *mg_memory_of(const struct mg_writer *t)
 size_t mg_writer_bytes(uint32_t frames);
 size_t mg_deep_bytes(void);
 /* Moves a writer's arrays to a room in the pool for deep stacks, because a stack is too deep for
- * the writer. The previous stack is lost. False = no room is free. */
+ * the writer. The previous stack is lost. Returns false if no room is free. */
 bool mg_deepen(struct mg_writer *t);
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -335,11 +335,10 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 /* ---- unwinding (unwind.c, whole.c, walk.c) --------------------------------------------------- */
 
 /* Takes the call stack of the hook whose frame is `frame`. Afterwards ip[0..frames) is the stack;
- * its first `keep` frames are the same as in the previous stack. False = the stack must be sent as
- * a copy.
- *
- * If the ring has room without waiting for a record of `words` words followed by the new frames (at
- * most MG_FRAMES_RECORD), the new frames are already in the ring, after those words. */
+ * its first `keep` frames are the same as in the previous stack. Returns false if the stack must be
+ * sent as a copy. * If the ring has room without waiting for a record of `words` words followed by
+ * the new frames (at most MG_FRAMES_RECORD), the new frames are already in the ring, after those
+ * words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
 /* whole.c: takes a stack as mg_unwind does, while sampling. mg_whole_ahead and mg_unwind_whole do
  * this in two steps: the first returns the cache entry for stacks like this one, and prefetches the
@@ -366,7 +365,7 @@ bool mg_find_stack(uint64_t sp, struct mg_range *stack);
 struct mg_range mg_thread_block(void);
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Tells whether the hook in which `t` is busy is still active, as an outer function of the hook
- * with frame `frame`. True if not sure. */
+ * with frame `frame`. Returns true if not sure. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
 /* Reads the word at `address` in a stack. */
 MG_INLINE uint64_t load(uint64_t address)
@@ -654,7 +653,7 @@ void mg_entry_custom(void);
 /* ---- the guest's memory, kept apart from the program's (apart.c) ----------------------------- */
 
 /* Finds the next part of [*start, end) that does not belong to the guest, and sets *start to the
- * part's end. False = there is none. */
+ * part's end. Returns false if there is none. */
 bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part);
 /* Performs mlockall with these flags, but does not lock the guest's memory. Returns 0 or the
  * kernel's error; 1 = the caller must call mlockall itself, and then mg_unlock_ours. Must not be

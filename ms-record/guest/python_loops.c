@@ -234,7 +234,7 @@ static void link_own(struct mg_python_stack *p)
 /* ---- one frame a loop ------------------------------------------------------------------------ */
 
 /* Assigns each interpreter loop (C function that runs Python code) the Python frame that it runs,
- * from the innermost loop on. False = the numbers of loops and frames differ. */
+ * from the innermost loop on. Returns false if the numbers of loops and frames differ. */
 static bool link_frames(struct mg_python_stack *p, uint64_t at)
 {
 	for (uint32_t i = p->loops; i-- > 0; at = word(at + mg_py.previous)) {

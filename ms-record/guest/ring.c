@@ -77,8 +77,8 @@ void mg_waited(struct mg_writer *t, uint64_t ticks)
 		r->waited_max = ticks;
 }
 
-/* Waits until the ring's tail differs from `tail`. False = it did not change within the allowed
- * time, or nothing is recorded any more. */
+/* Waits until the ring's tail differs from `tail`. Returns false if it did not change within the
+ * allowed time, or nothing is recorded any more. */
 static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 {
 	struct mg_ring *r = t->ring;

@@ -80,7 +80,7 @@ uint64_t mg_rule_derive(uint64_t ip)
 	return mg_flow_rule(&info, ip & ~MG_EXACT_IP, ip & MG_EXACT_IP);
 }
 
-/* Puts a rule into the table. False = the table is too full. */
+/* Puts a rule into the table. Returns false if the table is too full. */
 static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch)
 {
 	uint64_t h = MG_RULE_HASH(new.key) >> t->shift;

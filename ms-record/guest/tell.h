@@ -29,8 +29,8 @@ static inline long mg_wait_call(long nr, uint64_t a, uint64_t b, uint64_t c, uin
 
 /* Connects to ms-record's socket. Returns the descriptor, or -1. */
 int mg_tell_connect(const char *socket);
-/* Sends a mg_handshake for the program `exe`; `exec`: enum mg_exec. False = it could not be
- * sent. */
+/* Sends a mg_handshake for the program `exe`; `exec`: enum mg_exec. Returns false if it could not
+ * be sent. */
 bool mg_tell_send(int fd, const char *exe, uint32_t exec);
 /* Receives the answer. Returns the session memory's descriptor, or -1. */
 int mg_tell_receive(int fd, struct mg_handshake_reply *w);

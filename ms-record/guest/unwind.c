@@ -367,8 +367,8 @@ MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t b
 	}
 }
 
-/* Makes a step by a rule that does not fit into the thread's own table, then further ones up to
- * a frame whose rule may fit. False = the walk ends here. */
+/* Makes a step by a rule that does not fit into the thread's own table, then further ones up to a
+ * frame whose rule may fit. Returns false if the walk ends here. */
 static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct walk *w, uint32_t *n)
 {
 	do {

@@ -22,8 +22,8 @@
 /* number of callers in the key: the same functions allocate for many callers */
 #define KEY_STEPS 3
 
-/* Returns the table entry for stacks like the current one. NULL = the thread is on another stack
- * than at its last event, and the bounds of that stack are not known yet. */
+/* Returns the table entry for stacks like the current one. Returns NULL if the thread is on another
+ * stack than at its last event, and the bounds of that stack are not known yet. */
 static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);

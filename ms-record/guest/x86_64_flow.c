@@ -180,8 +180,8 @@ static char read_opcode(struct cursor *c, struct instruction *in, unsigned rxb[3
 	return in->map == TWO ? follows_two[in->op] : follows_one[in->op];
 }
 
-/* Reads the instruction at the cursor. False = it is unknown, or no instruction is executed
- * after it. */
+/* Reads the instruction at the cursor. Returns false if it is unknown, or no instruction is
+ * executed after it. */
 static bool read_instruction(struct cursor *c, struct instruction *in)
 {
 	unsigned rxb[3] = {0};
@@ -333,8 +333,8 @@ static uint32_t writes(const struct instruction *in)
 	return in->op >= 0x14 && in->op <= 0x17 && in->mod == 3 ? 1u << in->rm : 0;
 }
 
-/* Applies an instruction to the path's state: follows values moved between rsp, rbp and the
- * stack, and marks others as unknown. False = the path ends. */
+/* Applies an instruction to the path's state: follows values moved between rsp, rbp and the stack,
+ * and marks others as unknown. Returns false if the path ends. */
 static bool execute(struct way *w, const struct instruction *in)
 {
 	unsigned op = in->map == ONE ? in->op : 0x100;

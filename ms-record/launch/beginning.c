@@ -38,8 +38,8 @@ static bool quits(const struct beginning *b)
 	return b->quit && __atomic_load_n(b->quit, __ATOMIC_ACQUIRE);
 }
 
-/* Waits for the next stop; *why: signal | event << 8. False = *b->quit was set, or the process has
- * ended; its status is not reaped here. */
+/* Waits for the next stop; *why: signal | event << 8. Returns false if *b->quit was set, or the
+ * process has ended; its status is not reaped here. */
 static bool await(const struct beginning *b, pid_t pid, int *why)
 {
 	siginfo_t i;

@@ -112,8 +112,8 @@ char hijack_state(int proc, pid_t tid);
 /* Returns the ids of the threads, in the order of /proc, as a malloc'ed array of *n. NULL: none,
  * or, with errno set, not readable. */
 pid_t *hijack_tids(int proc, size_t *n);
-/* Tells whether any thread has a seccomp filter, so that none may be made to do system calls. True
- * if not known. */
+/* Tells whether any thread has a seccomp filter, so that none may be made to do system calls.
+ * Returns true if not known. */
 bool hijack_filtered(int proc);
 /* Returns the number of live threads of the process; *any is one (not a zombie). 0 = none, or, with
  * errno set, not readable. */

@@ -84,7 +84,7 @@ struct scan_options {
 #define SCAN_YES_NS UINT64_C(60000000000)
 
 /* Starts the scanning and the watching thread, unless scans are off. The arguments are borrowed.
- * `event`: an eventfd, written when an answer is ready. NULL with errno set. */
+ * `event`: an eventfd, written when an answer is ready. Returns NULL with errno set on failure. */
 struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain, int event);
 /* Starts watching a session, once the draining thread has it. */
 void scanner_add(struct scanner *sc, struct session *s);

@@ -239,7 +239,7 @@ uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 }
 
 /* Returns the slot of the index for the KiB of addresses that includes `value`. The slot holds the
- * first block of kind `k` in that KiB. NULL = there is no block within a GiB. */
+ * first block of kind `k` in that KiB. Returns NULL if there is no block within a GiB. */
 static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value)
 {
 	if (value < k->low || value > k->high)

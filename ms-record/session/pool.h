@@ -91,11 +91,11 @@ struct pool {
 
 /* Makes the shared memory for `pid`, with slots if `forks` is set. The part of the program image
  * (process between two execs) is allocated and zero, the file's size sealed. `memfd`: an empty
- * memory file of a process that ms-record attaches to, kept unless the call fails; or -1. NULL with
- * `err` set. */
+ * memory file of a process that ms-record attaches to, kept unless the call fails; or -1. Returns
+ * NULL with `err` set on failure. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
 /* Maps memory that pool_new laid out earlier, for a trusted process; the layout is checked
- * nevertheless. NULL with `err` set. */
+ * nevertheless. Returns NULL with `err` set on failure. */
 struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
 			       struct ms_err *err);
 /* Returns the bytes of shared memory needed to attach to `pid`. */

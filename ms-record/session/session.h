@@ -327,17 +327,18 @@ struct session {
 	struct guest_account guest; /* copied from the guest at the end */
 };
 
-/* Makes a session with shared memory for the process `pid`; `opt` and `writer` are borrowed,
- * `out` is kept. `forks`: with slots for forked children. `memfd`: memory file mapped by a
- * process that ms-record attaches to, kept; else -1. Without `writer` and `out` the process goes
- * on standby: OFF and not drained. Higher-level modules add their own state to a drained session
- * (drain/recording.h). NULL with `err` set. */
+/* Makes a session with shared memory for the process `pid`; `opt` and `writer` are borrowed, `out`
+ * is kept. `forks`: with slots for forked children. `memfd`: memory file mapped by a process that
+ * ms-record attaches to, kept; else -1. Without `writer` and `out` the process goes on standby: OFF
+ * and not drained. Higher-level modules add their own state to a drained session
+ * (drain/recording.h). Returns NULL with `err` set on failure. */
 struct session *session_new(const struct session_options *opt, struct writer *writer,
 			    struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
 			    int memfd, struct ms_err *err);
 struct pool_shape;
 /* Makes the session of a process on standby in the memory received from its holder; keeps `memfd`
- * unless it fails. The guest stays inactive until session_wake. NULL with `err` set. */
+ * unless it fails. The guest stays inactive until session_wake. Returns NULL with `err` set on
+ * failure. */
 struct session *session_attach_standby(const struct session_options *opt, struct writer *writer,
 				       struct output *out, pid_t pid, uint64_t *buffer_used,
 				       const struct pool_shape *shape, uint32_t wake, int memfd,

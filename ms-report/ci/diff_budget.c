@@ -48,7 +48,7 @@ static const struct diff_total *total_of(const struct budget *b, struct model *m
 	return t;
 }
 
-/* Stores the change that the budget limits in `v`. False = it is not known, or there is no
+/* Stores the change that the budget limits in `v`. Returns false if it is not known, or there is no
  * comparison. */
 static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 {

@@ -111,7 +111,8 @@ static void put_hidden(struct model *m, struct out *o, const char *figure)
 	}
 }
 
-/* Writes a comparison as lines "root;child;leaf OLD NEW". False = the figure was not compared. */
+/* Writes a comparison as lines "root;child;leaf OLD NEW". Returns false if the figure was not
+ * compared. */
 static bool put_diff(struct model *m, struct out *o, enum metric metric, bool full_names)
 {
 	int f = export_diff_figure(export_figure_of(metric));

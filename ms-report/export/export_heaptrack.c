@@ -263,7 +263,7 @@ static void fill(struct heaptrack *h, size_t row, struct stock *s, uint64_t skip
 	skip(s, skipped);
 }
 
-/* Takes the next block. False = none is left. */
+/* Takes the next block. Returns false if none is left. */
 static bool take(struct stock *s, uint64_t *size, bool *temporary)
 {
 	while (s->at < s->n && !s->lot[s->at].blocks)

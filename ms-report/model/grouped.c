@@ -203,8 +203,8 @@ static void forget(struct grouping *g)
 	g->v.n = 0;
 }
 
-/* Chooses the kind of group for `g`. False = no grouping is better than single sites, whose first
- * rows sum up to `first`. */
+/* Chooses the kind of group for `g`. Returns false if no grouping is better than single sites,
+ * whose first rows sum up to `first`. */
 static bool choose(struct grouping *g, size_t n, uint64_t first, uint64_t all)
 {
 	uint64_t best = first;

@@ -14,7 +14,7 @@
 struct list list_grouped(struct model *m, struct list l, size_t limit);
 
 /* Returns the common part of the sites of a row: part of a path or of a function's name, as stored
- * in the database; *length is its length. NULL = it is not known. */
+ * in the database; *length is its length. Returns NULL if it is not known. */
 const char *grouped_name(const struct model *m, const struct list *l, const struct site *row,
 			 size_t *length);
 /* Tells whether a row for `directory` includes its subdirectories. */

@@ -23,5 +23,5 @@ struct retained_rows {
 struct retained_rows retained_rows(struct model *m, const struct site *s, bool roots, bool folded);
 /* Groups the sites whose blocks `s` retains by function and caller, where a recursion counts as one
  * call, and returns the sum of the largest group whose function or caller differs from that of `s`.
- * NULL = there is none. Lives in the model's arena. */
+ * Returns NULL if there is none. Lives in the model's arena. */
 const struct retained_row *retained_elsewhere(struct model *m, const struct site *s);

@@ -20,7 +20,7 @@
 /* ---- one trace ---- */
 
 /* Opens a trace for its totals: without its events, unless it has no end block and must be
- * replayed. NULL = it is not a trace. */
+ * replayed. Returns NULL if it is not a trace. */
 static struct ms_recording *open_trace(const char *path, bool *replayed)
 {
 	struct ms_err ignored = {0};

@@ -91,6 +91,6 @@ int own_name_room(const struct output *output, const char **kept, bool move, str
 /* ---- pager.c ---- */
 
 /* Shows `n` bytes of text in a pager on the terminal and waits until it exits; quitting early is no
- * error. False = nothing was shown, because there is no pager, the text fits on the screen, or the
- * pager could not be run. */
+ * error. Returns false if nothing was shown, because there is no pager, the text fits on the
+ * screen, or the pager could not be run. */
 bool pager_show(const char *text, size_t n);

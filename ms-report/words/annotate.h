@@ -9,8 +9,8 @@ struct ms_err;
 
 /* Finds the source file among those of the frames. It matches if its path is `name`, ends with
  * `name`, or is the file on disk that `name` refers to. For a file on disk that was built
- * elsewhere, the best match has the most trailing path components in common. NULL with `err` set:
- * there is no match, or there are several. */
+ * elsewhere, the best match has the most trailing path components in common. Returns NULL with
+ * `err` set: there is no match, or there are several. */
 const char *annotate_find(struct model *m, const char *name, struct ms_err *err);
 
 struct annotate {

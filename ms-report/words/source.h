@@ -13,8 +13,8 @@ struct source {
 	size_t n;
 };
 
-/* Reads a regular file of at most `most` bytes; *n is its size. NULL = there is no such file. The
- * caller frees the result. */
+/* Reads a regular file of at most `most` bytes; *n is its size. Returns NULL if there is no such
+ * file. The caller frees the result. */
 char *source_read_file(const char *path, size_t most, size_t *n);
 
 /* Reads a source file as source_read_file does: at the path in the frames, or below the source root

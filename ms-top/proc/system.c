@@ -245,7 +245,7 @@ static bool parse_from(int fd, struct ms_proc_stat *st)
 }
 
 /* Reads stat of a process through its open descriptor (which never shows another process), or opens
- * one. False = it is gone. */
+ * one. Returns false if it is gone. */
 static bool read_stat(struct system *s, pid_t pid, int *fd, struct ms_proc_stat *st)
 {
 	char path[24];

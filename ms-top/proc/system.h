@@ -99,7 +99,7 @@ int system_look(struct system *s, struct ms_err *err);
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);
 /* Returns all arguments, separated by blanks, of a process for which `command` is too short; valid
- * until the next call. NULL = `command` has them all, or the process is gone. */
+ * until the next call. Returns NULL if `command` has them all, or the process is gone. */
 const char *system_arguments(const struct system *s, const struct system_process *p);
 /* Returns the number of processes with a smaller pid, which is the index of that pid's row. */
 size_t system_place(const struct system *s, pid_t pid);

@@ -35,7 +35,7 @@ void list_last(struct list *l);
 void list_sorted(struct list *l);
 /* Toggles whether reordering keeps the selection. Returns whether it does now. */
 bool list_keep(struct list *l);
-/* Selects a row by its id. False = there is none. */
+/* Selects a row by its id. Returns false if there is none. */
 bool list_choose(struct list *l, uint64_t id);
 /* Adjusts the view to `height` rows, including the selected one. Returns the index of the first
  * visible row. */

@@ -30,7 +30,7 @@ struct serve_options {
 	const struct ms_wrappers *wrappers;
 };
 
-/* Starts listening. `o` must outlive the result. NULL with `err` set. */
+/* Starts listening. `o` must outlive the result. Returns NULL with `err` set on failure. */
 struct serve *serve_open(const struct serve_options *o, struct ms_err *err);
 /* Closes all connections, and ends the child. `s` may be NULL. */
 void serve_close(struct serve *s);

@@ -98,7 +98,7 @@ struct asking {
 void asking_init(struct asking *a);
 void asking_close(struct asking *a);
 /* Requests an answer from ms-report. `seconds`: changes in that time from now on, 0 = everything.
- * False = too many requests wait. The answer may be ready at once. */
+ * Returns false if too many requests wait. The answer may be ready at once. */
 bool ask_report(struct serve *s, struct ask *q, enum answer_kind kind, unsigned seconds);
 /* Waits for requested names of functions, for a limited time. */
 void ask_names(struct serve *s, struct ask *q);
@@ -106,8 +106,8 @@ void ask_names(struct serve *s, struct ask *q);
 void ask_give_up(struct serve *s, struct ask *q);
 /* Removes a request that nobody waits for. */
 void ask_drop(struct serve *s, struct ask *q);
-/* Starts the child if possible, and calls request_wake for finished requests. True = some are still
- * waiting. */
+/* Starts the child if possible, and calls request_wake for finished requests. Returns true if some
+ * are still waiting. */
 bool asking_work(struct serve *s);
 
 /* ---- pprof.c, metrics.c: texts, to be freed; NULL = out of memory ---- */

@@ -300,7 +300,7 @@ static int next_key(void)
 	return key;
 }
 
-/* Reads the available bytes. False = the terminal is gone. */
+/* Reads the available bytes. Returns false if the terminal is gone. */
 static bool read_bytes(void)
 {
 	ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);

@@ -209,7 +209,7 @@ struct trace {
 
 /* ---- trace.c ---- */
 
-/* Opens a trace. `wrappers` must outlive it. NULL with `err` set. */
+/* Opens a trace. `wrappers` must outlive it. Returns NULL with `err` set on failure. */
 struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, struct ms_err *err);
 /* Opens a trace as trace_open does, but waits for the first bytes of a new recording while a
  * recorder has the file open, and up to half a second for the file to be created. */
@@ -275,7 +275,7 @@ struct column_set site_columns_shown(const struct trace *t);
 void tree_make(struct trace *t);
 /* Switches between rows of functions and rows of lines. */
 void tree_lines(struct trace *t);
-/* Opens or closes the branch at a row. False = it has no children. */
+/* Opens or closes the branch at a row. Returns false if it has no children. */
 bool tree_toggle(struct trace *t, size_t row);
 /* Drops the tree, as the recording is about to be replaced. */
 void tree_forget(struct trace *t);
@@ -367,8 +367,8 @@ void past_drop(struct past *p);
  * which is then looked up in PATH. */
 void program_find(const char *name, char *path, size_t room);
 
-/* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. NULL with `err`
- * set. */
+/* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. Returns NULL with
+ * `err` set on failure. */
 struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
 /* Returns the path of the recorder's trace once the trace exists; else NULL. */
 const char *recorder_started(const struct recorder *r);
@@ -385,7 +385,7 @@ void recorder_stop(struct recorder *r);
 struct save *save_new(const struct ms_wrappers *wrappers);
 /* Waits for the snapshot being written, and frees `s`. */
 void save_free(struct save *s);
-/* Starts writing. False = one is being written already, or no thread could be started. */
+/* Starts writing. Returns false if one is being written already, or no thread could be started. */
 bool save_begin(struct save *s, const char *trace, const char *point);
 /* Returns true once after each snapshot; `text` gets the result. */
 bool save_ended(struct save *s, char *text, size_t room);

@@ -227,8 +227,8 @@ static bool says_same(const struct row *a, const struct row *b)
 	return same;
 }
 
-/* Adds the frame in which most stacks differ, among rows that look the same. False = there is
- * none. */
+/* Adds the frame in which most stacks differ, among rows that look the same. Returns false if there
+ * is none. */
 static bool add_difference(struct names *x, struct row *v, const struct stack *s, size_t n,
 			   size_t first)
 {

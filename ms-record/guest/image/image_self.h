@@ -26,8 +26,8 @@ struct mg_place {
 };
 
 extern struct mg_place *mg_places __attribute__((visibility("hidden")));
-/* Returns the place of the thread with thread pointer `tp` if it is not at index `first`; takes
- * a free one if the thread has none. NULL = no place is free. */
+/* Returns the place of the thread with thread pointer `tp` if it is not at index `first`; takes a
+ * free one if the thread has none. Returns NULL if no place is free. */
 struct mg_place *mg_place_far(uint64_t tp, uint32_t first) __attribute__((visibility("hidden")));
 
 MG_INLINE struct mg_place *mg_place_here(void)

@@ -90,7 +90,8 @@ struct mg_symbols {
 };
 void mg_symbols_read(struct mg_symbols *y, const struct link_map *m);
 const Elf64_Sym *mg_symbol(const struct mg_symbols *y, const char *name);
-/* Sets mg.usable if the allocator behind malloc reports usable sizes. False = it does not. */
+/* Sets mg.usable if the allocator behind malloc reports usable sizes. Returns false if it does
+ * not. */
 bool mg_resolve_usable(void);
 /* mapped.c: the values of mg_real's mmap, munmap and mremap before the lookup. */
 void *mg_early_mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
