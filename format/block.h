@@ -70,16 +70,16 @@ uint32_t ms_crc32c(uint32_t crc, const void *data, size_t n);
 
 /* Writes a file header of MS_FILE_HEADER_SIZE bytes. */
 void ms_file_header_put(uint8_t *out, const struct ms_trace_head *h);
-/* Reads a file header from the first `n` bytes of a file. MS_FMT_OK: its length is in *size;
- * MS_FMT_SHORT: *size bytes are needed (at most MS_FILE_HEADER_MAX); MS_FMT_BAD: not a trace, or
- * damaged; MS_FMT_NEWER: `h` has the version and features. */
+/* Reads a file header from the first `n` bytes of a file. Returns MS_FMT_OK: its length is in
+ * *size; MS_FMT_SHORT: *size bytes are needed (at most MS_FILE_HEADER_MAX); MS_FMT_BAD: not a
+ * trace, or damaged; MS_FMT_NEWER: `h` has the version and features. */
 enum ms_fmt ms_file_header_get(const uint8_t *data, size_t n, struct ms_trace_head *h,
 			       size_t *size);
 
 /* Writes a block header of MS_BLOCK_HEADER_SIZE bytes. */
 void ms_block_header_put(uint8_t *out, const struct ms_block_head *h);
-/* Reads a block header of MS_BLOCK_HEADER_SIZE bytes. MS_FMT_OK: the checksum is right and every
- * length is within its limit; else MS_FMT_BAD. */
+/* Reads a block header of MS_BLOCK_HEADER_SIZE bytes. Returns MS_FMT_OK if the checksum is right
+ * and every length is within its limit, else MS_FMT_BAD. */
 enum ms_fmt ms_block_header_get(const uint8_t *data, struct ms_block_head *h);
 /* Searches for a block header from offset `from` on. Returns the offset of the first sync word, or
  * of a first part of one that ends the data; `n` = there is neither. */
@@ -88,7 +88,7 @@ size_t ms_block_scan(const uint8_t *data, size_t n, size_t from);
 /* Writes one directory entry of MS_COLUMN_ENTRY_SIZE bytes. */
 void ms_column_entry_put(uint8_t *out, const struct ms_column_entry *e);
 /* Reads the directory at the start of a checked payload of h->payload bytes into `out`
- * (MS_BLOCK_COLUMNS_MAX entries), and checks the sums of lengths against the header. MS_FMT_OK or
- * MS_FMT_BAD. */
+ * (MS_BLOCK_COLUMNS_MAX entries), and checks the sums of lengths against the header. Returns
+ * MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_block_directory_get(const uint8_t *payload, const struct ms_block_head *h,
 				   struct ms_column_entry *out);

@@ -54,8 +54,8 @@ void ms_checkpoint_begin(struct ms_checkpoint_encoder *e, void *memory, size_t m
 /* Adds the number of the latest allocation of thread 0, 1, ... in turn; UINT64_MAX = none. In part
  * 0 only. */
 void ms_checkpoint_put_last(struct ms_checkpoint_encoder *e, uint64_t number);
-/* Adds a live block, in order of number. MS_FMT_FULL: no room; MS_FMT_BAD: the number is not above
- * the previous one, or not below head.number. */
+/* Adds a live block, in order of number. Returns MS_FMT_FULL if there is no room, MS_FMT_BAD if the
+ * number is not above the previous one, or not below head.number. */
 enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_checkpoint_block *b);
 /* Fills `out` (MS_CHECKPOINT_COLUMNS entries) with the columns. Returns how many. */
 size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out);

@@ -140,8 +140,8 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
  * thread, time_ticks and the fields of the kind. `freed` must be below the next allocation number.
  * Slack: once an allocation has one, others of the block without one count as 0 bytes. Allocation
  * numbers are implied (ms_event_next_number). Returns how many were added; *rc is MS_FMT_OK if all,
- * else the result for the next event, which changed nothing. MS_FMT_FULL: the block has max_events.
- * MS_FMT_BAD: kind or freed out of range. */
+ * else the result for the next event, which changed nothing. That is MS_FMT_FULL if the block has
+ * max_events, MS_FMT_BAD if kind or freed is out of range. */
 size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, size_t n,
 			 enum ms_fmt *rc);
 /* Adds one event. */
@@ -170,8 +170,8 @@ struct ms_event_decoder {
 	} from;
 };
 
-/* Starts decoding a block from its columns (from ms_trace_next, or an encoder's finish). Does not use
- * MS_COL_ADDRESS. The bytes may be hostile. MS_FMT_OK or MS_FMT_BAD. */
+/* Starts decoding a block from its columns (from ms_trace_next, or an encoder's finish). Does not
+ * use MS_COL_ADDRESS. The bytes may be hostile. Returns MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_column *columns,
 				  size_t n);
 /* Decodes the next events, at most `max` (above 0). `address` is set for unknown frees only (0 if

@@ -42,8 +42,8 @@ void ms_stacks_encoder_init(struct ms_stacks_encoder *e, void *memory, uint32_t 
 /* Starts a block with the numbers of its first frame and node. */
 void ms_stacks_encoder_begin(struct ms_stacks_encoder *e, uint32_t first_frame,
 			     uint32_t first_node);
-/* Add the next frame or node, which takes the next number. MS_FMT_OK, or MS_FMT_FULL: write the
- * block and begin another. */
+/* Add the next frame or node, which takes the next number. Return MS_FMT_OK, or MS_FMT_FULL: the
+ * caller must write the block and begin another. */
 enum ms_fmt ms_stacks_put_frame(struct ms_stacks_encoder *e, const struct ms_frame *f);
 enum ms_fmt ms_stacks_put_node(struct ms_stacks_encoder *e, const struct ms_node *n);
 /* Fills `out` with the columns that are not empty, and returns how many, as ms_event_encoder_finish
@@ -59,7 +59,7 @@ struct ms_stacks_decoder {
 };
 
 /* Starts decoding a block. The bytes may be hostile; counts are bounded by the column sizes.
- * MS_FMT_OK or MS_FMT_BAD. */
+ * Returns MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_stacks_decoder_init(struct ms_stacks_decoder *d, const struct ms_column *columns,
 				   size_t n);
 /* Decodes the next frame (number first_frame + 0, 1, ...): MS_FMT_OK, MS_FMT_END or MS_FMT_BAD.

@@ -28,7 +28,7 @@ struct limits series_range(const int64_t *v, size_t n);
 bool series_differ(const struct series *s);
 
 /* Returns the interval of new - old by Zou and Donner's method for independent estimates. `old` and
- * `new` are the estimates, with their intervals. DELTA_UNKNOWN if nothing is sampled. */
+ * `new` are the estimates, with their intervals. Returns DELTA_UNKNOWN if nothing is sampled. */
 struct limits delta_interval(int64_t old, struct limits of_old, int64_t new, struct limits of_new);
 /* Returns the interval of sum + x by the method of delta_interval; `of_sum` and `of_x` are the
  * intervals of `sum` and `x`. */

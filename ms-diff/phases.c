@@ -14,8 +14,8 @@
 /* Divisor of the run's duration: the window extends by this part before and after a moment. */
 #define ABOUT 100
 
-/* Queries a figure of a run with a single process; DELTA_UNKNOWN = no value, or several processes.
- */
+/* Queries a figure of a run with a single process. Returns DELTA_UNKNOWN if it has no value, or
+ * there are several processes. */
 static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int64_t id)
 {
 	return r->m.processes.n == 1
@@ -41,7 +41,8 @@ static const struct change *most_typical(const struct changes *c, enum side peak
 	return found;
 }
 
-/* Finds the moment of `other` that corresponds to the peak of `of`; DELTA_UNKNOWN = not known. */
+/* Finds the moment of `other` that corresponds to the peak of `of`. Returns DELTA_UNKNOWN if that
+ * is not known. */
 static int64_t moment_in(const struct run *of, const struct run *other, const struct change *x,
 			 struct ms_arena *a)
 {

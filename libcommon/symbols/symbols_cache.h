@@ -46,7 +46,7 @@ struct ms_cached {
 	bool unsure; /* the result may differ next time, so it must not be written */
 };
 
-/* Opens the cache folder, created if needed; -1 = there is no safe one. */
+/* Opens the cache folder, created if needed. Returns -1 if there is no safe one. */
 int ms_cache_folder(void);
 /* Reads the results for c->key if they are still valid; else leaves `c` unchanged. */
 void ms_cached_read(struct ms_cached *c, int folder, struct ms_arena *a);

@@ -144,7 +144,7 @@ static void read_sections(struct ms_elf *e, struct ms_elf_reader *r)
 	e->section_count = (unsigned)r->section_count;
 }
 
-/* Reads an ELF file. NULL with errno 0 = it is not a 64-bit little-endian ELF file. */
+/* Reads an ELF file. Returns NULL with errno 0 if it is not a 64-bit little-endian ELF file. */
 struct ms_elf *ms_elf_take(const char *path, void *map, size_t size)
 {
 	struct ms_elf_reader r;

@@ -232,7 +232,7 @@ static bool unchanged(const struct modules *all, const struct module *f, const s
 
 /* Returns the index of the first module of the same file as `m`: with path `path` (or with name
  * `name` if `path` is NULL) and the same layout. If `p` is NULL, the builds must be equal too; else
- * the file mapped at `p` must be that module's, unchanged. -1 = none. */
+ * the file mapped at `p` must be that module's, unchanged. Returns -1 if there is none. */
 static ssize_t first_of(const struct modules *all, const struct module *m, const char *path,
 			const char *name, const struct attach_map *p)
 {

@@ -18,7 +18,8 @@ struct process;
 void module_file_find(struct modules *all, struct module *m, const char *name,
 		      const struct attach_map *p, bool *deleted);
 /* Opens the file mapped at `p`: by its path as the process sees it, or, if another file is there
- * now (then *other is set), by the kernel's link to the mapped file. -1 = not permitted. */
+ * now (then *other is set), by the kernel's link to the mapped file. Returns -1 if that is not
+ * permitted. */
 int module_file_open(const struct process *process, const struct attach_map *p, const char *path,
 		     bool *other);
 /* Keeps the file mapped at `p` open for later use. Any thread may call this. */

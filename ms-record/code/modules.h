@@ -19,8 +19,8 @@ void modules_hold_files(struct modules *all);
 /* Lists the functions of the modules in the mappings last read, for modules without unwind tables.
  * The process waits meanwhile, since its handshake is not answered yet. */
 void modules_list_frames(struct modules *all);
-/* Adds and closes modules as the guest's table has changed since the last call. -1 = the number of
- * table entries is out of range. */
+/* Adds and closes modules as the guest's table has changed since the last call. Returns -1 if the
+ * number of table entries is out of range. */
 int modules_update(struct modules *all);
 /* Returns the id of the module that contained address *ip in `epoch`, 0 = unknown. Reads
  * /proc/PID/maps if necessary. If a file was opened more than once, returns its first module, and

@@ -52,8 +52,8 @@ bool mg_is_called(uint64_t ip, uint64_t low, uint64_t high);
  * readable. */
 bool mg_is_call_of(uint64_t ip, uint64_t entry);
 /* Returns the unwinding rule for return address `ip` in a listed mapping without unwinding
- * information, if the code there goes straight to a return, else MG_RULE_CODE_END.
- * MG_RULE_NO_CODE: no call ends at `ip`. */
+ * information, if the code there goes straight to a return, else MG_RULE_CODE_END. Returns
+ * MG_RULE_NO_CODE if no call ends at `ip`. */
 uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r);
 /* Derives the unwinding rule of an instruction without unwinding information from the module's
  * code before or after it: MG_RULE_FLOW_SP, MG_RULE_FLOW_BP or MG_RULE_NONE. `exact`: the

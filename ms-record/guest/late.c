@@ -34,8 +34,8 @@ uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags)
 	return r < 0 && r > -4096 ? 0 : (uint64_t)r;
 }
 
-/* Maps a page exactly at `at`; 0 = failed. A kernel without MAP_FIXED_NOREPLACE may map it
- * elsewhere. */
+/* Maps a page exactly at `at`. Returns its address; 0 = failed. A kernel without
+ * MAP_FIXED_NOREPLACE may map it elsewhere. */
 uint64_t mg_map_near(uint64_t at)
 {
 	uint64_t got =

@@ -108,7 +108,8 @@ MG_INLINE uint64_t what_of(uint64_t code)
 }
 
 /* python_code.c: returns the value sent for a frame, made of the slot (table index) of its code
- * object and its instruction; sends the code object first if needed. 0 = it cannot be sent. */
+ * object and its instruction; sends the code object first if needed. Returns 0 if it cannot be
+ * sent. */
 uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f);
 
 /* Reads the chain from frame `at` on into `found`, up to the frame with which its loop was

@@ -216,8 +216,8 @@ static __attribute__((noinline)) void too_deep(struct mg_writer *t)
 
 /* ---- a thread's own rules -------------------------------------------------------------------- */
 
-/* Converts a rule to the form of a thread's own table; 0 = impossible. If the CFA is computed from
- * sp, the word in which bp is saved lies between sp and the CFA. */
+/* Converts a rule to the form of a thread's own table. Returns 0 if that is impossible. If the CFA
+ * is computed from sp, the word in which bp is saved lies between sp and the CFA. */
 static uint32_t own_rule_of(uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule), mode = MG_RULE_BP(rule);

@@ -325,7 +325,8 @@ static size_t take_odd_words(const struct graph *g, struct stretch *m, uint64_t 
 }
 
 /* Copies the words that may be addresses to `v` and prefetches their index entries and blocks all
- * at once: one after the other would take several times as long. 0 = the stretch is finished. */
+ * at once: one after the other would take several times as long. Returns 0 when the stretch is
+ * finished. */
 static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v)
 {
 	const struct graph_kind *heap = &g->kinds[0];

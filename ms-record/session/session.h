@@ -363,8 +363,8 @@ void session_forbid_clock(struct session *s);
 void session_free(struct session *s);
 /* Connects the session's modules and ranges to its process, clock and shared memory. */
 void session_link(struct session *s);
-/* Takes over modules that the guest added to its table or closed. -1 = the shared memory is
- * damaged. */
+/* Takes over modules that the guest added to its table or closed. Returns -1 if the shared memory
+ * is damaged. */
 int session_update_modules(struct session *s);
 /* Tells whether the process ran before its recording began. */
 bool session_mid_run(const struct session *s);

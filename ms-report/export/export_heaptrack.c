@@ -209,8 +209,8 @@ static void add_class(struct stock *keep, struct stock *rest, uint64_t blocks, u
 }
 
 /* Returns the bytes that the non-temporary blocks of a row must have in total, so that they suffice
- * for every increase of its live bytes. Includes room for a block that is too large at each
- * moment. */
+ * for every increase of its live bytes. Includes an allowance for each moment, since whole blocks
+ * rarely add up to an exact increase. */
 static uint64_t least(const struct heaptrack *h, size_t row)
 {
 	const uint64_t *v = h->x->rows[row].v;

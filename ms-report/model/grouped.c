@@ -17,10 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SITES 5            /* number of first rows; in a scattered list they hold under 1/3 */
-#define FIRST_ROWS 6             /* number of first groups that must hold over 1/2 of the total */
-#define DEEPEST 12               /* deepest level of directories */
-static const double ALONE = .97; /* largest part that one directory or module may have */
+#define FIRST_SITES 5 /* number of first rows; in a scattered list they hold under 1/3 */
+#define FIRST_ROWS 6  /* number of first groups that must hold over 1/2 of the total */
+#define DEEPEST 12    /* deepest level of directories */
+/* A grouping in which one directory or module has more than this part of the total is not used. */
+static const double ALONE = .97;
 
 /* Holds the properties that all sites of a group have in common. */
 struct key {

@@ -22,8 +22,8 @@ struct state {
 	char value[STATE_WORDS][256];
 };
 
-/* Opens a folder of ours in which nobody else may write, created with `make`. -1 = there is
- * none. */
+/* Opens a folder of ours in which nobody else may write, created with `make`. Returns -1 if there
+ * is none. */
 static int enter(int from, const char *name, bool make)
 {
 	struct stat st;

@@ -103,7 +103,7 @@ void system_close(struct system *s);
 const char *system_arguments(const struct system *s, const struct system_process *p);
 /* Returns the number of processes with a smaller pid, which is the index of that pid's row. */
 size_t system_place(const struct system *s, pid_t pid);
-/* Opens the folder of a process. -1 = it is gone. */
+/* Opens the folder of a process. Returns -1 if it is gone. */
 int system_folder(const struct system *s, pid_t pid);
 
 /* Limits how long the row of an ended process stays: SYSTEM_ENDED_NS. The row is removed at once if

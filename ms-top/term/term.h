@@ -36,8 +36,8 @@ void term_redraw(void);
 void term_clicked(int *row, int *col);
 /* Sets a descriptor whose input also ends the wait in term_key; -1 = none. */
 void term_watch(int fd);
-/* Waits at most `timeout_ms` for a key. TERM_GONE = the terminal is gone, or a signal requests
- * exit. */
+/* Waits at most `timeout_ms` for a key. Returns TERM_GONE if the terminal is gone, or a signal
+ * requests exit. */
 int term_key(int timeout_ms);
 
 /* ---- keys.c ---- */
