@@ -87,7 +87,7 @@ struct ms_cli_tool {
 	bool command; /* arguments after the first operand belong to another command */
 };
 
-enum { MS_CLI_ROWS_MAX = 128 }; /* titles and values included */
+enum { MS_CLI_ROWS_MAX = 128 }; /* maximum number of rows, titles and values included */
 
 /* Holds the options that all tools share, and which options were given. */
 struct ms_cli {

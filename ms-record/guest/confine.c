@@ -27,7 +27,9 @@
 
 #define SPINS 200
 #define LOOK_TICKS (UINT64_C(1) << 14) /* minimum duration of mg_spin in ticks */
-#define CALLS_SPINS (1 << 16)          /* number of mg_spin calls that take longer than any sleep */
+/* Number of mg_spin calls that take longer than any wait in a system call (C1): 2^16 *
+ * LOOK_TICKS = 2^30 ticks. */
+#define CALLS_SPINS (1 << 16)
 
 void mg_spin(void)
 {

@@ -29,12 +29,13 @@
 #define GONE_S 2u
 #define OLD_WRITER UINT64_MAX /* `busy` of a writer of an earlier generation */
 #ifndef MG_IMAGE
-#define SLOT_TRIES 50 /* number of waits, of NAP_NS each, for a free pool slot */
+#define SLOT_TRIES 50 /* number of waits, of NAP_NS each (0.1 s in all), for a free pool slot */
 #define MG_SHUT mg_shut
 #else
 #define SLOT_TRIES 1 /* children of an attached process do not wait for ms-record */
 #endif
-#define ADOPTION_TRIES 50 /* number of waits, of NAP_NS each, for a thread taking a pool slot */
+/* number of waits, of NAP_NS each (0.1 s in all), for a thread taking a pool slot */
+#define ADOPTION_TRIES 50
 
 /* ---- F1 -------------------------------------------------------------------------------------- */
 

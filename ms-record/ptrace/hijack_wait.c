@@ -17,7 +17,7 @@
 #include "hijack_private.h"
 
 #define STEP_NS 5000000
-#define LOOKS 3 /* checks before sleeping */
+#define LOOKS 3 /* number of calls of waitpid that do not wait, before one that sleeps */
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

@@ -26,7 +26,7 @@
 #define STEP_US 100
 #define RATE UINT64_C(1000000000) /* minimum number of bytes read per second */
 #define BLOCK_NS 250u             /* time to sort and search one block */
-#define SUGGEST_MOST_S 3600u      /* largest limit that --leak-check accepts */
+#define SUGGEST_MOST_S 3600u      /* largest time limit that --leak-check accepts, in s */
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200

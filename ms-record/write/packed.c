@@ -9,8 +9,9 @@
 #include "libcommon/base/arena.h"
 
 #define PART_BYTES ((size_t)32768 - 32)
-#define BLOCK_MAX 46u /* most bytes of a packed block */
-#define BEYOND 48u    /* bytes after a block that may be read or copied as padding */
+/* most bytes of a packed block: 2, and the largest of `lengths` for each column */
+#define BLOCK_MAX 46u
+#define BEYOND 48u /* bytes after a block that may be read or copied as padding */
 
 enum column { STEP, TICK, ADDRESS, SIZE, STACK, THREAD, SLACK, COLUMNS };
 
