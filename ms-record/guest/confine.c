@@ -27,8 +27,8 @@
 
 #define SPINS 200
 #define LOOK_TICKS (UINT64_C(1) << 14) /* minimum duration of mg_spin in ticks */
-/* Number of mg_spin calls that take longer than any wait in a system call (C1): 2^16 *
- * LOOK_TICKS = 2^30 ticks. */
+/* Number of mg_spin calls that take longer than any wait in a system call (C1): 2^16
+ * times LOOK_TICKS = 2^30 ticks. */
 #define CALLS_SPINS (1 << 16)
 
 void mg_spin(void)
