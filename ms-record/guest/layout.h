@@ -360,9 +360,7 @@ struct mg_session {
 	uint32_t late_state; /* enum mg_late_state; futex word */
 	/* ms-record: 1 = modules opened later are searched for functions to hook */
 	uint32_t late_wanted;
-	/* guest: number of modules opened while ms-record did not respond in time; a forked child
-	 * begins with its parent's */
-	uint32_t late_missed;
+	uint32_t late_missed; /* guest: number of modules that ms-record did not search in time */
 	/* ms-record: requested address of a page for hooks; guest: 0 = no page can be mapped
 	 * there */
 	uint64_t late_page;
