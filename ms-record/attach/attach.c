@@ -383,7 +383,7 @@ static int choose_private(struct attach *a, struct ms_err *err)
 		return 0;
 	return ATTACH_REFUSE(a, err,
 			     "its memory is limited (ulimit -%c), and recording needs more than "
-			     "half of what it has left",
+			     "half of what is left",
 			     space < PRIVATE_LEAST ? 'v' : 'd');
 }
 
@@ -438,7 +438,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 				(struct range){a->shared.near[i].page, MG_NEAR_BYTES};
 	char byte;
 	if (packet_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
-		return ms_err_set(err, "taking a memory file from it failed");
+		return ms_err_set(err, "getting a memfd from it failed");
 	return check_mapped(a, err);
 }
 

@@ -153,13 +153,13 @@ static bool make_file(struct remote *r, const struct attach *a, uint64_t room, c
 		ms_err_sys(r->err, "writing to its memory failed");
 		return false;
 	}
-	if (!TRY(r, "making a memory file", &f->there, SYS_memfd_create, room, flags))
+	if (!TRY(r, "creating a memfd", &f->there, SYS_memfd_create, room, flags))
 		return false;
 	f->own = take_file(a, f->there);
 	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
 		return true;
 	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
-	ms_err_sys(r->err, "taking a memory file from it failed");
+	ms_err_sys(r->err, "getting a memfd from it failed");
 	return false;
 }
 
@@ -379,8 +379,8 @@ int attach_map(void *arg, void *shared)
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))
-		rc = ms_err_sys(&out->err, "handing over a memory file failed") ? ATTACH_FAILED
-										: rc;
+		rc = ms_err_sys(&out->err, "sending its memfd to ms-record failed") ? ATTACH_FAILED
+										    : rc;
 	descriptor_close(r.own);
 	return rc;
 }

@@ -181,7 +181,9 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 		if (!strcmp(m->path, "[anon:memscope]"))
 			release(a, m->start, m->end - m->start);
 		if (!strcmp(basename(m->path), GUEST) && !a->launched)
-			return ATTACH_REFUSE(a, err, "it was started by ms-record");
+			return ATTACH_REFUSE(
+				a, err,
+				"it was started by ms-record, whose library is still loaded");
 		if (named(m, MG_IMAGE_NAME) && !m->offset && take_image(a, m, err))
 			return -1;
 	}
@@ -430,7 +432,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 	if (!any)
 		return ATTACH_REFUSE(a, err,
 				     "no allocator was found in it: neither its executable, which "
-				     "may be stripped, nor a library has a visible malloc");
+				     "may be stripped, nor a library has a symbol malloc");
 	if (attach_find_hooks(a, err))
 		return -1;
 	take_pages(a);

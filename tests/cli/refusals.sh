@@ -111,7 +111,7 @@ refuse "process $pid.*: its memory is limited \(ulimit -v\), and recording needs
 over
 begin plain
 prlimit --nofile=3:3 --pid "$pid"
-refuse "cannot attach to process $pid: making a memory file in it failed: Too many open files$" -p "$pid"
+refuse "cannot attach to process $pid: creating a memfd in it failed: Too many open files$" -p "$pid"
 over
 
 # ---- who may not ----

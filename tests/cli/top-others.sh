@@ -155,7 +155,7 @@ if gcc -g -static -o "st$$" static.c 2>/dev/null; then
 	sees "^$target ./bare$$"
 	keys r y
 	sees "^cannot attach to process $target: no allocator was found in it: "
-	sees '^executable, which may be stripped, nor a library has a visible malloc$'
+	sees '^executable, which may be stripped, nor a library has a symbol malloc$'
 	keys q
 	ends 0
 fi

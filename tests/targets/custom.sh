@@ -116,7 +116,7 @@ refused() { # SPEC WHY
 	grep -q "^ms-record: cannot hook '.*': $2" refused.err || fail "$1: $(cat refused.err)"
 	if [ -s refused.out ] || [ -e refused.trace ]; then fail "$1: it was run"; fi
 }
-refused 'short_one(size) -> ptr' 'it is too short'
+refused 'short_one(size) -> ptr' 'its code is too short'
 refused 'cloned(size) -> ptr' 'the compiler made a copy of it with other arguments'
 refused 'twice(size) -> ptr' 'there are several: twice in refused, twice in refused'
 refused 'back(size) -> ptr' 'it jumps back into its prologue'
