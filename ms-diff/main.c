@@ -44,13 +44,13 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		       const struct changes *c)
 {
 	if (runs->missing && o->history)
-		ms_cli_remark(&o->cli, "'%s' has no run with these keys: everything is new",
+		ms_cli_remark(&o->cli, "'%s' has no run with these keys: everything counts as new",
 			      o->history);
 	else if (runs->missing)
-		ms_cli_remark(&o->cli, "there is no '%s': everything is new",
+		ms_cli_remark(&o->cli, "'%s' does not exist: everything counts as new",
 			      runs->shown[OLD]->name);
 	else if (runs->left_out)
-		ms_cli_remark(&o->cli, "there is no '%s': compared with the remaining old runs",
+		ms_cli_remark(&o->cli, "'%s' does not exist: compared with the remaining old runs",
 			      runs->left_out);
 	ms_wrappers_tell(&o->wrappers, &o->cli);
 	if (!runs->same_program)
@@ -64,23 +64,21 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		const char *modules = nameless_modules(m, (enum side)side);
 		if (modules && unmatched)
 			ms_cli_remark(&o->cli,
-				      "warning: '%s' has no symbols for %s, but the other side "
-				      "does: for %zu %s there is no telling whether %s changed",
-				      runs->shown[side]->name, modules, unmatched,
-				      unmatched == 1 ? "site" : "sites",
-				      unmatched == 1 ? "it" : "they");
+				      "warning: '%s' has no symbols for %s, but '%s' has: cannot "
+				      "tell whether %zu %s changed",
+				      runs->shown[side]->name, modules, runs->shown[!side]->name,
+				      unmatched, unmatched == 1 ? "site" : "sites");
 		else if (modules)
 			ms_cli_remark(&o->cli,
-				      "'%s' has no symbols for %s, but the other side does; its "
-				      "sites were "
-				      "matched all the same",
-				      runs->shown[side]->name, modules);
+				      "'%s' has no symbols for %s, but '%s' has; all sites could "
+				      "be matched nevertheless",
+				      runs->shown[side]->name, modules, runs->shown[!side]->name);
 	}
 	size_t weak = count_weak(m);
 	if (weak)
 		ms_cli_remark(&o->cli,
-			      "warning: %zu %s frames without names, which are matched by their "
-			      "place in the stack only",
+			      "warning: %zu %s frames without names, which are matched only by "
+			      "their position in the stack",
 			      weak, weak == 1 ? "site has" : "sites have");
 	if (runs->seconds > SLOW_SECONDS)
 		ms_cli_remark(&o->cli,

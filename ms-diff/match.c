@@ -391,7 +391,9 @@ void match(struct matching *m)
 		if (m->s->all.v[i].row != NONE)
 			continue;
 		bool hidden = nameless_hides(m, &m->s->all.v[i]);
-		match_row(m, MATCHED_NONE, hidden ? "one side has no symbols here" : NULL, &i, 1);
+		match_row(m, MATCHED_NONE,
+			  hidden ? "the old or the new run has no symbols for these frames" : NULL,
+			  &i, 1);
 		m->rows.v[m->rows.n - 1].hidden = hidden;
 	}
 	if (!m->s->by_key)

@@ -374,7 +374,8 @@ static void say_names(struct matching *m, const struct renames *r, size_t first_
 				row->evidence = ms_arena_printf(
 					&m->arena, "'%s' is called '%s' now; %s",
 					spot_name(m->s, v[k].function), spot_name(m->s, to),
-					"the old name is gone, the new one was not there");
+					"only the old run has the first name, only the new run the "
+					"second");
 		}
 	}
 }

@@ -153,7 +153,9 @@ static void pair_addresses(struct matching *m, void *arg, uint32_t *spots, size_
 	(void)arg;
 	if (old && old < n)
 		match_row(m, MATCHED_EXACT,
-			  "the same build, matched by address: one side has no symbols", spots, n);
+			  "the same build, matched by address: the old or the new run has "
+			  "no symbols",
+			  spots, n);
 }
 
 static void match_addresses(struct matching *m)
@@ -205,8 +207,8 @@ static void pair_shapes(struct matching *m, void *arg, uint32_t *spots, size_t o
 	(void)arg;
 	if (old * 2 == n)
 		match_row(m, MATCHED_FIGURES,
-			  "one side has no symbols; as many frames in the same modules, "
-			  "and equal figures",
+			  "the old or the new run has no symbols: matched by modules, "
+			  "number of frames and equal figures",
 			  spots, n);
 }
 

@@ -33,7 +33,10 @@ static int choose_moment(struct run *r, const char *point, struct ms_err *err)
 		   : end ? end
 			 : ms_sql_text(r->db, LAST, &r->m.arena);
 	if (!r->label)
-		return ms_err_set(err, "cannot compare '%s': it has no point", r->name);
+		return ms_err_set(
+			err,
+			"cannot compare '%s': it has no points, as its table 'snapshot' is empty",
+			r->name);
 	r->at_end = (!point && end) || strcmp(r->label, "end") == 0;
 	return 0;
 }
@@ -84,8 +87,8 @@ static int open_points(const struct options *o, struct spots *s, struct opened *
 	new->label = ms_sql_text(new->db, LAST, &new->m.arena);
 	if (!old->label || strcmp(old->label, new->label) == 0)
 		return ms_err_set(err,
-				  "'%s' has one point only: name two, such as FILE@peak FILE@end "
-				  "(ms-snap --at makes more)",
+				  "'%s' has only one point, and a comparison needs two: ms-snap "
+				  "--at makes a snapshot with more",
 				  new->name);
 	new->at_end = false;
 	return 0;
@@ -103,7 +106,7 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 	if (n == 0 && !o->allow_missing_old)
 		return ms_err_set(err,
 				  "no complete run in '%s' has these keys: ms-snap --dataset "
-				  "appends runs (--allow=missing-old does without one)",
+				  "appends runs (--allow=missing-old accepts that)",
 				  o->history);
 	if (n == 0)
 		add_missing(s, o->history);
@@ -130,8 +133,8 @@ static int check_keys(const struct spots *s, struct ms_err *err)
 			k++;
 		if (r->sites.n && k == r->sites.n)
 			return ms_err_set(err,
-					  "cannot compare '%s' with a history: its call stacks "
-					  "have no keys (--anonymize removes them)",
+					  "cannot compare '%s' with a history: its sites have "
+					  "no value in column 'key' (--anonymize removes it)",
 					  r->name);
 	}
 	return 0;

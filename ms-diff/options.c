@@ -25,9 +25,9 @@ static const struct ms_cli_option rows[] = {
 	{"new", 0, "FILE", ms_cli_add, MS_AT(inputs[NEW]), 2,
 	 "one of several runs of the new build; may be repeated"},
 	{"history", 0, "FOLDER", ms_cli_name, MS_AT(history), 0,
-	 "the old runs are the last of a dataset; see ms-snap --dataset"},
+	 "compare with the latest runs of a dataset; see ms-snap --dataset"},
 	{"history=last", 0, "N", ms_cli_count, MS_RANGE(last, "1", "1000"), 0,
-	 "how many runs (default 10)"},
+	 "number of runs to compare with (default 10)"},
 	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
 	 "with --history: only runs with that key; may be repeated"},
 	{"allow=missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
@@ -127,8 +127,10 @@ static int check(const struct options *o, struct ms_err *err)
 	if (standard > 1 && !o->points)
 		return ms_err_set(err, "standard input can be read only once");
 	if (o->points && ms_point_split(o->inputs[OLD].v[0]))
-		return ms_err_set(err, "a single input with a point cannot be compared: name two, "
-				       "such as FILE@peak FILE@end");
+		return ms_err_set(err,
+				  "'%s' is a single point: name two to compare, such as "
+				  "FILE@peak FILE@end",
+				  o->inputs[OLD].v[0]);
 	if (o->points && (o->per || o->allow_missing_old))
 		return ms_err_set(err, "option '--%s' needs two inputs",
 				  o->per ? "per" : "allow=missing-old");

@@ -320,7 +320,8 @@ int run_load(struct run *r, bool flows, struct ms_err *err)
 		if (reader_read_table(m, &tables[i], r, err) != 0)
 			return -1;
 	if (m->processes.n == 0)
-		return ms_err_set(err, "cannot compare '%s': it holds no process", r->name);
+		return ms_err_set(err, "cannot compare '%s': its table 'process' is empty",
+				  r->name);
 	r->events_lost = known(model_number(m, "SELECT sum(events_lost) FROM process"));
 	r->started_ns = known(model_number(m, "SELECT min(started_ns) FROM process"));
 	r->complete = !ms_snapshot_incomplete(r->db);
@@ -348,7 +349,8 @@ int run_count(struct run *r, const char *per, struct ms_err *err)
 			&r->m, "SELECT count(*) FROM mark WHERE name = %Q", per + strlen("mark:")));
 	if (r->operations != DELTA_UNKNOWN && r->operations > 0)
 		return 0;
-	return ms_err_set(err, "option '--per %s': none found in '%s'", per, r->name);
+	return ms_err_set(err, "option '--per %s': '%s' has no %s", per, r->name,
+			  strcmp(per, "allocations") == 0 ? "count of allocations" : "such mark");
 }
 
 /* Returns v * to / from, rounded; DELTA_UNKNOWN on overflow. */

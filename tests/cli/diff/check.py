@@ -126,7 +126,7 @@ for count, frames in (("1 site has", "10"), ("3 sites have", "3, 10")):
     diff("weak0.db", "weak1.db", said=f"warning: {count} frames without names")
 made("one.db", """UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE frame SET function = NULL WHERE id = 3; DELETE FROM site WHERE id = 6;
     DELETE FROM site_stat WHERE site = 6; DELETE FROM site_thread WHERE site = 6; DELETE FROM free_site WHERE site = 6""")
-diff("old.db", "one.db", said="for 1 site there is no telling whether it changed")
+diff("old.db", "one.db", said="cannot tell whether 1 site changed")
 # names of Go that begin with a suffix of copies
 GO = "UPDATE frame SET function = 'app.partition' WHERE id = 3; UPDATE frame SET function = 'app.parties' WHERE id = 10;"
 made("go0.db", GO)
@@ -327,7 +327,7 @@ diff("--per", "mark:request", "seven.db", "few.db")  # rounding must not break t
 out, rc, err = run("-o", "no.db", "nothing.db", "new.db")
 expect("no old", (rc, "No such file" in err, os.path.exists("no.db")), (2, True, False))
 diff("--allow-missing-old", "--old", "nothing.db", "--old", "old.db", "--new", "new.db", said="there is no 'nothing.db': compared with the remaining old runs")
-d = diff("--exit-code", "--allow-missing-old", "nothing.db", "new.db", said="there is no 'nothing.db': everything is new")
+d = diff("--exit-code", "--allow-missing-old", "nothing.db", "new.db", said="'nothing.db' does not exist: everything counts as new")
 expect("first night", rows(d, "SELECT kind, max(significant), sum(old_live_bytes), sum(new_live_bytes) FROM site_diff GROUP BY 1"), [("new", 0, 0, 137000)])
 out, rc, err = run("--fail-on", "delta_unfreed_bytes > 1", "d.db", tool="ms-report")
 expect("budget of a first night", (rc, "passes: there was no old run" in err), (0, True))
@@ -485,8 +485,8 @@ for sql in ("UPDATE site_diff SET site = site + 100", "UPDATE site_diff SET kind
 for words, said in [([], "nothing to compare"), (["old.db", "new.db", "same.db"], "one input too many: 'same.db'"), (["--old", "old.db"], "no new run"),
                     (["--new", "old.db"], "no old run"), (["--old", "", "new.db"], "empty file name"), (["-", "-"], "standard input can be read only once"),
                     (["--per", "seconds", "old.db", "new.db"], "bad --per 'seconds'"), (["--per", "mark:", "old.db", "new.db"], "bad --per"),
-                    (["--per", "mark:no", "old.db", "new.db"], "none found in 'old.db'"), (["--min-change", "4x", "old.db", "new.db"], "bad size"),
-                    (["old.db@peak"], "a single input with a point"), (["--per", "allocations", "old.db"], "needs two inputs"),
+                    (["--per", "mark:no", "old.db", "new.db"], "'old.db' has no such mark"), (["--min-change", "4x", "old.db", "new.db"], "bad size"),
+                    (["old.db@peak"], "is a single point"), (["--per", "allocations", "old.db"], "needs two inputs"),
                     (["old.db@1.5s", "new.db"], "no point '1.5s' in 'old.db'"), (["--exit-code=1", "old.db", "new.db"], "takes no argument"),
                     (["--old", "old.db", "--new", "new.db", "x"], "one input too many")]:
     out, rc, err = run("-o", "no.db", *words)
