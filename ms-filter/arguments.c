@@ -48,7 +48,9 @@ static int size_argument(struct condition *c, const char *name, const char *arg,
 	    (ends[1][0] && ms_parse_size(ends[1], &c->high, err) != 0))
 		return -1;
 	if (c->value > c->high)
-		return ms_err_set(err, "option '--%s': '%s' ends below where it begins", name, arg);
+		return ms_err_set(err,
+				  "option '--%s': in '%s' the lower limit is above the upper one",
+				  name, arg);
 	return 0;
 }
 

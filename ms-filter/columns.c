@@ -13,58 +13,68 @@
  * that names the site, m = its module, g = growth. */
 const struct column columns[] = {
 	{"id", COLUMN_COUNT, "s.id", "number of the site"},
-	{"pid", COLUMN_COUNT, "p.pid", "its process"},
-	{"exe", COLUMN_TEXT, "p.exe", "path of the process's program"},
+	{"pid", COLUMN_COUNT, "p.pid", "number of its process"},
+	{"exe", COLUMN_TEXT, "p.exe", "path of the executable of its process"},
 	{"live_bytes", COLUMN_SIZE, "iif(t.id IS NULL, NULL, coalesce(c.live_bytes, 0))",
-	 "live at the end, or at the point of INPUT@POINT"},
+	 "bytes live at the end, or at the point of INPUT@POINT"},
 	{"live_blocks", COLUMN_COUNT, "iif(t.id IS NULL, NULL, coalesce(c.live_blocks, 0))",
-	 "the same in blocks"},
-	{"age", COLUMN_DURATION, "c.oldest_ns", "of the oldest of these blocks"},
+	 "blocks live at the end, or at the point of INPUT@POINT"},
+	{"age", COLUMN_DURATION, "c.oldest_ns", "age of the oldest of these live blocks"},
 	{"peak_bytes", COLUMN_SIZE, "iif(q.id IS NULL, NULL, coalesce(d.live_bytes, 0))",
-	 "live at the process's peak"},
+	 "bytes live at the peak of the process"},
 	{"peak_blocks", COLUMN_COUNT, "iif(q.id IS NULL, NULL, coalesce(d.live_blocks, 0))",
-	 "the same in blocks"},
-	{"max_live_bytes", COLUMN_SIZE, "s.max_live_bytes", "the most that it ever held"},
-	{"max_live_blocks", COLUMN_COUNT, "s.max_live_blocks", "the same in blocks"},
-	{"allocations", COLUMN_COUNT, "s.allocations", "in the whole run"},
-	{"allocated_bytes", COLUMN_SIZE, "s.allocated_bytes", "by all of them"},
-	{"frees", COLUMN_COUNT, "s.frees", "of its blocks"},
+	 "blocks live at the peak of the process"},
+	{"max_live_bytes", COLUMN_SIZE, "s.max_live_bytes",
+	 "most bytes that were live at one time"},
+	{"max_live_blocks", COLUMN_COUNT, "s.max_live_blocks",
+	 "most blocks that were live at one time"},
+	{"allocations", COLUMN_COUNT, "s.allocations", "allocations in the whole run"},
+	{"allocated_bytes", COLUMN_SIZE, "s.allocated_bytes", "bytes allocated in the whole run"},
+	{"frees", COLUMN_COUNT, "s.frees", "blocks freed in the whole run"},
 	{"reallocations", COLUMN_COUNT, "s.reallocations", "allocations made by realloc"},
 	{"failed_allocations", COLUMN_COUNT, "s.failed_allocations",
-	 "calls that returned no block"},
+	 "failed calls, which returned NULL"},
 	{"temporary", COLUMN_COUNT, "s.temporary",
-	 "blocks freed by the same thread with no allocation by it in between"},
+	 "blocks freed by their thread before it allocated anything else"},
 	{"lifetime", COLUMN_DURATION, "iif(s.frees > 0, s.lifetime_ns / s.frees, NULL)",
-	 "of its freed blocks, on average"},
-	{"min_size", COLUMN_SIZE, "s.min_size", "its smallest block"},
-	{"max_size", COLUMN_SIZE, "s.max_size", "its largest block"},
+	 "mean lifetime of its freed blocks"},
+	{"min_size", COLUMN_SIZE, "s.min_size", "size of its smallest block"},
+	{"max_size", COLUMN_SIZE, "s.max_size", "size of its largest block"},
 	{"first", COLUMN_DURATION, "s.first_ns", "time from the start to its first allocation"},
 	{"last", COLUMN_DURATION, "s.last_ns", "time from the start to its last allocation"},
 	{"threads", COLUMN_COUNT, "(SELECT count(*) FROM site_thread x WHERE x.site = s.id)",
-	 "how many threads allocated there"},
-	{"maps", COLUMN_COUNT, "s.maps", "calls that took address space"},
-	{"mapped_bytes", COLUMN_SIZE, "s.mapped_bytes", "by all of these"},
+	 "number of threads that allocated there"},
+	{"maps", COLUMN_COUNT, "s.maps", "mmap, mremap and brk calls that took address space"},
+	{"mapped_bytes", COLUMN_SIZE, "s.mapped_bytes", "address space that these calls took"},
 	{"verdict", COLUMN_TEXT, "s.verdict",
-	 "unreachable, indirect, growing, unknown, reachable, or null"},
+	 "of its live blocks: unreachable, indirect, growing, unknown, reachable, or null"},
 	{"one_time", COLUMN_TEXT, "s.one_time",
-	 "known one-time allocation of the runtime: its name, or null"},
+	 "name of a known one-time allocation of the runtime, or null"},
 	{"trend", COLUMN_TEXT, "g.trend",
-	 "of its live bytes: step, filling, doubling, growing, or null"},
-	{"growth", COLUMN_SIZE, "g.bytes_per_minute", "bytes per minute, where there is a trend"},
+	 "how live bytes rose: step, filling, doubling, growing, or null"},
+	{"growth", COLUMN_SIZE, "g.bytes_per_minute",
+	 "rise of live bytes per minute, where there is a trend"},
 	{"change", COLUMN_TEXT, "x.kind",
-	 "by ms-diff: new, gone, grown, shrunk, unchanged, unmatched"},
-	{"delta_live_bytes", COLUMN_SIZE, "x.delta_live_bytes", "by ms-diff: new minus old"},
-	{"delta_live_blocks", COLUMN_COUNT, "x.delta_live_blocks", "the same in blocks"},
-	{"delta_peak_bytes", COLUMN_SIZE, "x.delta_peak_bytes", "at the peaks"},
-	{"delta_peak_blocks", COLUMN_COUNT, "x.delta_peak_blocks", "the same in blocks"},
-	{"delta_allocations", COLUMN_COUNT, "x.delta_allocations", "in the whole runs"},
-	{"delta_allocated_bytes", COLUMN_SIZE, "x.delta_allocated_bytes", "by all of them"},
-	{"frames", COLUMN_COUNT, "k.depth + 1", "in its call stack, inlined ones too"},
-	{"function", COLUMN_TEXT, "f.function", "of the frame that it is named after"},
-	{"file", COLUMN_TEXT, "f.file", "of that frame"},
-	{"line", COLUMN_COUNT, "f.line", "of that frame"},
-	{"module", COLUMN_TEXT, "m.path", "of that frame"},
-	{"stack", COLUMN_STACK, NULL, "the function of any of its frames"},
+	 "of a comparison: new, gone, grown, shrunk, unchanged, unmatched"},
+	{"delta_live_bytes", COLUMN_SIZE, "x.delta_live_bytes",
+	 "of a comparison: live bytes, new minus old"},
+	{"delta_live_blocks", COLUMN_COUNT, "x.delta_live_blocks",
+	 "of a comparison: live blocks, new minus old"},
+	{"delta_peak_bytes", COLUMN_SIZE, "x.delta_peak_bytes",
+	 "of a comparison: bytes live at the peak, new minus old"},
+	{"delta_peak_blocks", COLUMN_COUNT, "x.delta_peak_blocks",
+	 "of a comparison: blocks live at the peak, new minus old"},
+	{"delta_allocations", COLUMN_COUNT, "x.delta_allocations",
+	 "of a comparison: allocations, new minus old"},
+	{"delta_allocated_bytes", COLUMN_SIZE, "x.delta_allocated_bytes",
+	 "of a comparison: bytes allocated, new minus old"},
+	{"frames", COLUMN_COUNT, "k.depth + 1",
+	 "frames of its call stack, including inlined functions"},
+	{"function", COLUMN_TEXT, "f.function", "function that the site is named after"},
+	{"file", COLUMN_TEXT, "f.file", "source file of that function"},
+	{"line", COLUMN_COUNT, "f.line", "source line in that function"},
+	{"module", COLUMN_TEXT, "m.path", "program or library of that function"},
+	{"stack", COLUMN_STACK, NULL, "function of any frame of its call stack"},
 };
 const size_t column_count = sizeof columns / sizeof *columns;
 
@@ -76,19 +86,35 @@ int column_find(const char *name, size_t n)
 	return -1;
 }
 
+/* Breaks `text` into lines that begin below each other, at column `at`. */
+static const char *broken(struct ms_arena *a, const char *text, int at)
+{
+	enum { WIDTH = 80 };
+	const char *out = "";
+	while (strlen(text) > (size_t)(WIDTH - at)) {
+		int n = WIDTH - at;
+		while (n > 1 && text[n] != ' ')
+			n--;
+		out = ms_arena_printf(a, "%s%.*s\n%*s", out, n, text, at, "");
+		text += n + 1;
+	}
+	return ms_arena_printf(a, "%s%s", out, text);
+}
+
 const char *columns_help(struct ms_arena *a)
 {
 	static const char *const types[] = {"number", "size", "duration", "text", "text"};
-	const char *out = "Columns of --where EXPR:\n\n";
+	const char *out = "Columns of a site, for --where EXPR:\n\n";
 	for (size_t i = 0; i < column_count; i++)
 		out = ms_arena_printf(a, "%s  %-21s %-9s %s\n", out, columns[i].name,
-				      types[columns[i].type], columns[i].what);
+				      types[columns[i].type], broken(a, columns[i].what, 34));
 	return ms_arena_printf(
 		a,
-		"%s\nCompare with = != < <= > >=, match with ~ REGEX and !~ REGEX, join with and, "
-		"or, "
-		"not and ( ).\nSizes take k, M, G, T; durations ms, s, m, h; text may stand in "
-		"'quotes'. COLUMN is null,\nCOLUMN is not null. No comparison with null is true.\n",
+		"%s\nCompare with = != < <= > >=, match with ~ REGEX and !~ REGEX, and combine "
+		"with\nand, or, not, ( ). Sizes take k, M, G, T; durations ms, s, m, h; "
+		"text may be in\n'quotes'. null means not known or none: test for it with COLUMN "
+		"is null and\n"
+		"COLUMN is not null; no other comparison with null is true.\n",
 		out);
 }
 

@@ -206,8 +206,9 @@ static int ask_question(struct matches *m, sqlite3 *db, const struct options *o,
 		return -1;
 	if (age && !answers && m->sites.n)
 		return ms_err_set(
-			err, "no ages of blocks are known in this snapshot: they are not kept "
-			     "at the peak, in a sampled recording, or if there are over 64 points");
+			err,
+			"this snapshot has no ages of blocks: they are unknown at the peak, in "
+			"sampled recordings and in snapshots of more than 64 points");
 	return 0;
 }
 

@@ -515,8 +515,8 @@ static int read_facts(struct cut *c)
 	const char *path = c->o->input;
 	if (strcmp(path, "-") == 0)
 		return ms_err_set(c->err,
-				  "option '--%s' reads the trace more than once: give the file "
-				  "itself",
+				  "option '--%s' reads the trace more than once, which a pipe does "
+				  "not allow: give the file itself",
 				  asking(c->o));
 	if (born_asked(c->o) && is_database(path))
 		return ms_err_set(c->err,
@@ -570,10 +570,11 @@ static int check_span(const struct cut *c)
 	uint64_t from = i->number[MS_INFO_CUT_FROM], to = i->number[MS_INFO_CUT_TO];
 	char text[MS_UNIT_BUF];
 	if (ms_has(i, MS_INFO_CUT_FROM) && c->ends[0].given && c->ends[0].ns < from)
-		return ms_err_set(c->err, "no point '%s' in '%s': it is a cut that begins at %s",
+		return ms_err_set(c->err,
+				  "no point '%s' in '%s', which begins %s into the recording",
 				  c->o->from, c->o->input, ms_format_duration(text, from));
 	if (ms_has(i, MS_INFO_CUT_TO) && c->ends[1].given && c->ends[1].ns > to)
-		return ms_err_set(c->err, "no point '%s' in '%s': it is a cut that ends at %s",
+		return ms_err_set(c->err, "no point '%s' in '%s', which ends %s into the recording",
 				  c->o->to, c->o->input, ms_format_duration(text, to));
 	return 0;
 }

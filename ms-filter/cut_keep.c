@@ -28,9 +28,9 @@ static int check(const struct options *o, struct ms_err *err)
 	for (size_t i = 0; i < o->conditions.n; i++)
 		if (!(ON_EVENTS & KEEP(o->conditions.v[i].subject)))
 			return ms_err_set(err,
-					  "option '--%s' applies to all of a site's blocks: "
-					  "'--trace-out' takes only function, file, module, "
-					  "thread, process, size, born and alive-at",
+					  "option '--%s' cannot be used with '--trace-out', which "
+					  "selects blocks only by function, file, module, "
+					  "thread, process, size, born or alive-at",
 					  o->conditions.v[i].name);
 	return 0;
 }
@@ -52,7 +52,9 @@ static int check_process(const struct options *o, const struct ms_recording *t, 
 	}
 	if (kept && !dropped)
 		return 0;
-	return ms_err_set(err, "nothing of '%s' is kept: it is a trace of process %lld, '%s'",
+	return ms_err_set(err,
+			  "nothing is left of '%s': the conditions exclude its only process, "
+			  "%lld ('%s')",
 			  o->input, (long long)pid, exe ? exe : "unknown");
 }
 
@@ -141,8 +143,8 @@ int keep_prepare(struct keep *k, const struct options *o, const struct ms_record
 	if (!o->invert && check_process(o, t, err) != 0)
 		return -1;
 	if (o->invert && (asked & KEEP(PROCESS)))
-		return ms_err_set(err, "options '--invert' and '--process' leave nothing for "
-				       "'--trace-out': a trace has one process");
+		return ms_err_set(err, "options '--invert' and '--process' cannot be combined with "
+				       "'--trace-out': a trace has only one process");
 	find_threads(k, t);
 	if (born_find(&k->born, o, err) != 0)
 		return -1;

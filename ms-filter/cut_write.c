@@ -191,7 +191,7 @@ int cut_copy(struct cut_writer *c, const struct ms_block *b)
 	uint64_t size;
 	uint8_t *records = other_names(c, b, column, &size);
 	if (!records)
-		return cut_damaged(c, "a bad block of names");
+		return cut_damaged(c, "its names cannot be read");
 	struct ms_column other = {.id = MS_RECORDS_COLUMN, .data = records, .size = size};
 	int rc = ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, &other, 1, c->err);
 	free(records);
@@ -276,7 +276,7 @@ static int put_part(struct cut_writer *c, const struct checkpoint *k, size_t fro
 		struct ms_checkpoint_block b = k->blocks[i]->b;
 		b.number = k->blocks[i]->as;
 		if (ms_checkpoint_put(&e, &b) != MS_FMT_OK)
-			rc = cut_damaged(c, "its allocations are not in order");
+			rc = cut_damaged(c, "its allocations are out of order");
 	}
 	size_t count = ms_checkpoint_finish(&e, columns);
 	if (k->head.part == 0)

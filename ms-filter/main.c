@@ -44,9 +44,11 @@ static void say_unknown(const struct options *o, const struct matches *m)
 		const struct condition *c = &o->conditions.v[i];
 		size_t n = m->unknown[c->subject];
 		if (!c->drop && n > 0)
-			ms_cli_remark(&o->cli,
-				      "for %zu site%s it is not known whether '--%s %s' holds", n,
-				      n == 1 ? "" : "s", c->name, c->text);
+			ms_cli_remark(
+				&o->cli,
+				"for %zu site%s it is unknown whether '%s' holds; they count as "
+				"not matching",
+				n, n == 1 ? "" : "s", option_words(o->arena, "", c->name, c->text));
 	}
 }
 
@@ -58,10 +60,11 @@ static int check_recorded(sqlite3 *db, const struct options *o, struct ms_err *e
 		" FROM process";
 	if (!ms_sql_int(db, sql, 0))
 		return 0;
-	return ms_err_set(err,
-			  "'%s' holds only figures from /proc, no sites to choose from (ms-report "
-			  "--sql chooses among regions and samples)",
-			  strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+	return ms_err_set(
+		err,
+		"'%s' has only figures from /proc and no sites to filter; ms-report --sql "
+		"can query it",
+		strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 }
 
 static int filter(sqlite3 *db, const struct options *o, const char *point, struct ms_err *err)
@@ -100,7 +103,7 @@ static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 	bool incomplete;
 	struct options cut = *blocks;
 	if (!mkdtemp(folder)) {
-		ms_err_set(err, "cannot make a folder for a part of the trace '%s': %s", folder,
+		ms_err_set(err, "cannot make the temporary folder '%s': %s", folder,
 			   strerror(errno));
 		return NULL;
 	}

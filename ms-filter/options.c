@@ -53,7 +53,7 @@ static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
 #define VERDICTS "unreachable|indirect|growing|unknown|reachable|none"
 
 static const struct ms_cli_option rows[] = {
-	{.help = "How much the site holds"},
+	{.help = "How much memory the site holds"},
 	CONDITION("min", "SIZE", MIN, 1, "at least SIZE live at any of the points; 4k, 1.5M"),
 	CONDITION("min=live", "SIZE", MIN_LIVE, 2, "at least SIZE live at the end"),
 	CONDITION("min=peak", "SIZE", MIN_PEAK, 3, "at least SIZE live at the peak"),
@@ -65,33 +65,35 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("min=allocations", "N", MIN_ALLOCATIONS, 0,
 		  "at least N allocations in the whole run"),
 	CONDITION("min=lifetime", "DURATION", MIN_LIFETIME, 0,
-		  "mean lifetime of its freed blocks, at least"),
+		  "freed blocks lived at least DURATION on average"),
 	CONDITION("min=age", "DURATION", MIN_AGE, 0,
-		  "age of its oldest live block, at any of the points, at least"),
-	{"max", 0, "WHAT", NULL, MS_WHOLE(0), 0, "at most"},
+		  "oldest live block at least DURATION old at any of the points"),
+	{"max", 0, "WHAT", NULL, MS_WHOLE(0), 0, "upper limits"},
 	CONDITION("max=lifetime", "DURATION", MAX_LIFETIME, 0,
-		  "mean lifetime of its freed blocks, at most"),
+		  "freed blocks lived at most DURATION on average"),
 	CONDITION("max=age", "DURATION", MAX_AGE, 0,
-		  "age of its oldest live block, at any of the points, at most"),
-	{.help = "What the site is"},
-	CONDITION("size", "LOW..HIGH", SIZE, 0, "it allocated a block of a size in this range"),
-	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "by time"},
-	CONDITION("when=first", "FROM..TO", FIRST, 0, "when it first allocated"),
-	CONDITION("when=last", "FROM..TO", LAST, 0, "when it last allocated"),
+		  "oldest live block at most DURATION old at any of the points"),
+	{.help = "Properties of the site"},
+	CONDITION("size", "LOW..HIGH", SIZE, 0,
+		  "at least one of its blocks has a size in this range"),
+	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "by time of allocation"},
+	CONDITION("when=first", "FROM..TO", FIRST, 0, "its first allocation is in this span"),
+	CONDITION("when=last", "FROM..TO", LAST, 0, "its last allocation is in this span"),
 	CONDITION("when=born", "FROM..TO", BORN, 0,
 		  "traces only: count only blocks allocated in this span"),
 	CONDITION("when=alive-at", "POINT", ALIVE_AT, 0,
 		  "traces only: count only blocks live at POINT"),
-	CONDITION("function", "REGEX", FUNCTION, 5, "some frame's function matches"),
-	CONDITION("file", "REGEX", FILE_NAME, 6, "some frame's source file matches"),
-	CONDITION("module", "REGEX", MODULE, 7, "some frame's program or library matches"),
-	CONDITION("thread", "NAME|TID", THREAD, 8, "that thread allocated there"),
+	CONDITION("function", "REGEX", FUNCTION, 5, "the function name of a frame matches"),
+	CONDITION("file", "REGEX", FILE_NAME, 6, "the source file of a frame matches"),
+	CONDITION("module", "REGEX", MODULE, 7, "the program or library of a frame matches"),
+	CONDITION("thread", "NAME|TID", THREAD, 8,
+		  "that thread made at least one of its allocations"),
 	CONDITION("process", "NAME|PID", PROCESS, 0, "the site belongs to that process"),
-	CONDITION("verdict", VERDICTS, VERDICT, 0, "verdict on its live blocks"),
-	{"only", 0, "WHAT", NULL, MS_WHOLE(0), 0, "sites of a kind"},
+	CONDITION("verdict", VERDICTS, VERDICT, 0, "its live blocks have this verdict"),
+	{"only", 0, "WHAT", NULL, MS_WHOLE(0), 0, "only sites of this kind"},
 	CONDITION("only=temporary", NULL, TEMPORARY, 0, "all its blocks were temporary"),
 	CONDITION("only=runtime", NULL, RUNTIME, 0,
-		  "no frame is in your own code, or it is one-time"),
+		  "no frame is in your code, or it is a one-time allocation"),
 	CONDITION("only=one-time", NULL, ONE_TIME, 0,
 		  "it is a known one-time allocation of the runtime"),
 	CONDITION("where", "EXPR", WHERE, 9,
@@ -113,7 +115,7 @@ static const struct ms_cli_option rows[] = {
 	NOT("runtime", NULL, RUNTIME),
 	NOT("one-time", NULL, ONE_TIME),
 	NOT("where", "EXPR", WHERE),
-	{.help = "Together: any one value of a condition is enough, different ones must all hold"},
+	{.help = "Combining conditions (the same one given twice: or; different ones: and)"},
 	CONDITION("suppress", "FILE", OPPOSITE + SUPPRESSED, 10,
 		  "hide what its suppressions match; in LeakSanitizer's or Valgrind's format"),
 	{"invert", 0, NULL, ms_cli_flag, MS_AT(invert), 0,
@@ -124,8 +126,9 @@ static const struct ms_cli_option rows[] = {
 	{"trace-out", 0, "FILE", ms_cli_name, MS_AT(trace_out), 0,
 	 "write a trace: the events from --from to --to, preceded by the blocks live at --from"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 0,
-	 "with --trace-out: start, 1.5s, -10m, mark:NAME, peak, end"},
-	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 0, "with --trace-out: as for --from"},
+	 "where the part of --trace-out begins (start, 1.5s, -10m, mark:NAME, peak, end)"},
+	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 0,
+	 "where the part of --trace-out ends, given as for --from"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
 	 "replace names and paths with numbered ones, for sharing"},
 	{.help = "General"},
@@ -179,8 +182,8 @@ static const struct ms_cli_tool tool = {
 	"ms-filter",
 	"ms-filter [-o FILE] [conditions] [TRACE|SNAPSHOT|-]\n"
 	"       ms-filter --trace-out FILE [--from POINT] [--to POINT] [conditions] TRACE\n",
-	"Keeps the sites of a snapshot that meet the conditions and writes a snapshot. What is "
-	"hidden stays in the totals as \"hidden by filters\". Or cuts a part out of a trace.",
+	"Writes a snapshot with only the sites that meet the conditions. The others stay in the "
+	"totals as \"hidden by filters\". With --trace-out, writes a part of a trace instead.",
 	"  ms-filter --min 4k --not module:libfontconfig run.trace | ms-report\n"
 	"  ms-filter --where 'live_bytes > 1M and stack ~ parse_' -o part.db run.trace\n"
 	"  ms-filter --trace-out first.trace --from start --to peak run.trace\n",
@@ -200,12 +203,11 @@ static int check(struct options *o, struct ms_err *err)
 				  "use ms-snap --from and --to",
 				  o->from ? "from" : "to");
 	if (o->invert && !o->trace_out && (o->keep & (KEEP(BORN) | KEEP(ALIVE_AT))))
-		return ms_err_set(
-			err, "option '--invert' applies to sites, '--when=born' and "
-			     "'--when=alive-at' to blocks: give one of them, or '--trace-out'");
+		return ms_err_set(err, "option '--invert' needs '--trace-out' if '--when=born' or "
+				       "'--when=alive-at' is given");
 	if (o->trace_out && o->output)
-		return ms_err_set(err, "options '-o' and '--trace-out': one writes a snapshot, the "
-				       "other a trace: give one of them");
+		return ms_err_set(err, "options '-o' and '--trace-out' cannot be combined: '-o' "
+				       "writes a snapshot, '--trace-out' a trace");
 	if (o->invert)
 		o->filter = option_words(o->arena, o->filter, "invert", NULL);
 	return arguments_check(o, err);

@@ -203,8 +203,8 @@ int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struc
 					      : r->verdicts ? r->verdicts
 							    : r->names),
 				  r->over       ? over
-				  : r->verdicts ? "no verdict is known"
-				  : r->names    ? "names of frames are not known"
+				  : r->verdicts ? "the verdict is not known"
+				  : r->names    ? "some frames have no names"
 						: NULL,
 				  most, met, (long long)i + 1);
 	}
@@ -258,11 +258,12 @@ void suppressions_say(sqlite3 *db, const struct ms_cli *cli)
 		}
 	}
 	sqlite3_finalize(q);
-	const char *nothing = idle == 1 ? " meets" : "s meet";
+	const char *nothing = idle == 1 ? " matches" : "s match";
 	if (more)
 		ms_cli_remark(cli,
-			      "%u more %s in the table 'suppression', %u suppression%s nothing",
-			      more, more == 1 ? "is" : "are", idle, nothing);
+			      "%u more suppression%s something, see the table 'suppression'; %u "
+			      "suppression%s nothing",
+			      more, more == 1 ? " matches" : "s match", idle, nothing);
 	else if (idle)
 		ms_cli_remark(cli, "%u suppression%s nothing", idle, nothing);
 }

@@ -87,7 +87,7 @@ static enum token quoted_text(struct parser *p)
 		}
 		*o++ = *p->at;
 	}
-	complain(p, "a text without its closing quote");
+	complain(p, "the closing quote is missing");
 	return BAD;
 }
 
@@ -190,7 +190,7 @@ static struct node *unknown_column(struct parser *p, const struct operand *o)
 		ms_meant_try(&meant, o->text, strlen(o->text), columns[i].name);
 	ms_err_set(p->err,
 		   "option '--where': no column '%s' at character %zu of '%s'%s%s%s ('--where "
-		   "help' lists them)",
+		   "help' lists all columns)",
 		   o->text, (size_t)(o->start - p->text) + 1, p->text,
 		   meant.word ? ": did you mean " : "", meant.word ? meant.word : "",
 		   meant.word ? "?" : "");
@@ -246,12 +246,12 @@ static int check_types(struct parser *p, const struct node *n, const struct oper
 	bool match = n->op == MATCH || n->op == NO_MATCH;
 	if (match && !is_text(n->left))
 		return ms_err_set(p->err,
-				  "option '--where': column '%s' is not text: '~' matches text",
+				  "option '--where': '~' needs a text column, which '%s' is not",
 				  l->name);
 	if (match && n->right >= 0)
 		return ms_err_set(p->err,
 				  "option '--where': '~' needs a regular expression, and '%s' "
-				  "is a column: put it in quotes",
+				  "is a column; if it is meant as text, put it in quotes",
 				  right->text);
 	if (n->right >= 0 &&
 	    (columns[n->right].type != l->type || columns[n->right].type == COLUMN_STACK))

@@ -109,7 +109,8 @@ static int open_place(struct ms_file *f, struct ms_err *err)
 	 */
 	if (!f->direct && ms_dest_is_trace(p->folder, p->name))
 		return ms_err_set(err,
-				  "cannot write '%s': it is a trace, which would be overwritten",
+				  "cannot write '%s': it is a trace and would be overwritten; name "
+				  "another file",
 				  f->path);
 	if (f->direct && p->fd < 0)
 		return f->fd = ms_dest_open_special(p, f->path, err);
@@ -210,7 +211,7 @@ int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, st
 		len += (size_t)r;
 		if (len > max) {
 			char size[MS_UNIT_BUF];
-			ms_err_set(err, "cannot read '%s': larger than %s", name,
+			ms_err_set(err, "cannot read '%s': it is larger than %s, the limit", name,
 				   ms_format_size(size, max));
 			break;
 		}

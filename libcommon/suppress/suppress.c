@@ -47,7 +47,7 @@ static char *next_line(struct lines *l)
 		if (from == end || *from == '#')
 			continue;
 		if (memchr(from, '\0', (size_t)(end - from))) {
-			bad(l, l->number, "it is not text");
+			bad(l, l->number, "the line contains a NUL byte");
 			return NULL;
 		}
 		return ms_arena_strndup(&l->to->arena, from, (size_t)(end - from));
@@ -126,7 +126,10 @@ static int leak_kinds(struct lines *l, struct ms_suppress_detail *d, char *list)
 			i++;
 		if (i == sizeof words / sizeof *words)
 			return bad(l, l->number,
-				   "'match-leak-kinds:' with an unknown kind of leak");
+				   ms_arena_printf(&l->to->arena,
+						   "unknown kind of leak '%s': use definite, "
+						   "indirect, possible, reachable, all or none",
+						   w));
 		d->kinds |= words[i].kinds;
 	}
 	return 0;
@@ -165,13 +168,13 @@ static int frame_line(struct lines *l, struct ms_suppress_detail *d, const char 
 		if (strncmp(line, kinds[i].prefix, n) != 0)
 			continue;
 		if (!line[n])
-			return bad(l, l->number, "a frame without a pattern");
+			return bad(l, l->number, "the frame has no pattern");
 		*f = (struct ms_suppress_line){.kind = kinds[i].kind, .pattern = line + n};
 		if (f->kind == MS_LINE_FUNCTION)
 			set_function(l, f);
 		return 0;
 	}
-	return bad(l, l->number, "no frame: 'fun:', 'obj:', 'src:' or '...' is expected");
+	return bad(l, l->number, "expected a frame: 'fun:', 'obj:', 'src:' or '...'");
 }
 
 /* Tells whether a line is "Memcheck:Leak", perhaps with several tools before the colon. Returns 1
@@ -180,7 +183,7 @@ static int is_leak(struct lines *l, const char *line)
 {
 	const char *colon = line ? strrchr(line, ':') : NULL;
 	if (!colon)
-		return line ? bad(l, l->number, "'Memcheck:Leak' is expected") : 0;
+		return line ? bad(l, l->number, "expected 'Memcheck:Leak'") : 0;
 	return strcmp(colon + 1, "Leak") == 0 && strstr(line, "Memcheck") != NULL;
 }
 
@@ -226,7 +229,7 @@ static int parse(struct lines *l)
 		if (!valgrind)
 			rc = leak_line(l, line);
 		else if (strcmp(line, "{") != 0)
-			rc = bad(l, l->number, "the '{' of a suppression is expected");
+			rc = bad(l, l->number, "expected '{', which begins a suppression");
 		else
 			rc = valgrind_rule(l);
 	}

@@ -85,11 +85,11 @@ mkdir empty
 export TMPDIR=$PWD/empty
 ms-snap -q -o all.db run.trace
 refused "option '--when=born' needs the trace: the snapshot 'all.db' lacks the times of individual blocks" --born 1ms..2ms all.db
-refused "option '--when=alive-at' reads the trace more than once: give the file itself" --alive-at end - <run.trace
+refused "option '--when=alive-at' reads the trace more than once, which a pipe does not allow: give the file itself" --alive-at end - <run.trace
 refused "option '--when=born' takes one trace: '.' is a folder" --born 1ms.. .
 refused "option '--when=born': 'mark:done' is later than 'mark:a b'" --born 'mark:done..mark:a b' run.trace
 refused "option '--when=born': '1s' is no span: give FROM..TO, FROM.. or ..TO" --born 1s run.trace
-refused "option '--invert' applies to sites, '--when=born' and '--when=alive-at' to blocks: give one of them, or '--trace-out'" --born 1ms.. --invert run.trace
+refused "option '--invert' needs '--trace-out' if '--when=born' or '--when=alive-at' is given" --born 1ms.. --invert run.trace
 ! ms-filter -q -o none.db --alive-at mark:none run.trace 2>err || die 'no such mark'
 grep -q "^ms-filter: no point 'mark:none' in the recording" err || die "no such mark: $(cat err)"
 ms-filter -q -o some.db --alive-at end run.trace

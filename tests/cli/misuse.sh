@@ -242,7 +242,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--min-lifetime 5s --max-lifetime 1s|5.000 s is above the 1.000 s of '--max=lifetime'
 		--min-age 2m --max-age 1m|no site can meet both
 		--min-age 4x|bad duration '4x'
-		--size 4k..1k|ends below where it begins
+		--size 4k..1k|in '4k..1k' the lower limit is above the upper one
 		--size ..|has no limit
 		--size 4x..|bad size '4x'
 		--first 5s|is no span
@@ -264,7 +264,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--not-where NULL!=verdict|'NULL' at character 1 of 'NULL!=verdict' is not a value: write 'verdict is null'
 		--suppress in/nothing|No such file
 		--suppress in/text|bad suppression in 'in/text', line 1
-		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: it is not text
+		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: the line contains a NUL byte
 		--invert|needs a condition
 		--from 1s|needs '--trace-out'
 		--trace-out out/y|give one of them

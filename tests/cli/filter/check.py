@@ -300,21 +300,21 @@ def suppressions():
     """What each line hid is said and written down; what cannot be judged, too."""
     image, _, message = run(["--suppress", "lsan.supp"])
     expect("lsan", rows(load(image), "SELECT * FROM suppression"), [
-        (1, "lsan.supp", 2, "leak:Parser::dup", 2, 43000, 20, 450, 68000, 1, "names of frames are not known", None, None),
-        (1, "lsan.supp", 3, "leak:^/opt/quote*quoted$", 2, 9000, 40, 300, 30000, 1, "names of frames are not known", None, None),
-        (1, "lsan.supp", 4, "leak:never_there", 0, 0, 0, 0, 0, 1, "names of frames are not known", None, None)])
+        (1, "lsan.supp", 2, "leak:Parser::dup", 2, 43000, 20, 450, 68000, 1, "some frames have no names", None, None),
+        (1, "lsan.supp", 3, "leak:^/opt/quote*quoted$", 2, 9000, 40, 300, 30000, 1, "some frames have no names", None, None),
+        (1, "lsan.supp", 4, "leak:never_there", 0, 0, 0, 0, 0, 1, "some frames have no names", None, None)])
     for part in ("'leak:Parser::dup' (lsan.supp, line 2) hides 2 sites: 42.0 KiB live at the end, 450 allocations",
-                 "'leak:never_there' (lsan.supp, line 4) is not applicable to 1 site: names of frames are not known"):
+                 "'leak:never_there' (lsan.supp, line 4) is not applicable to 1 site: some frames have no names"):
         expect(f"lsan: '{part}' in {message!r}", part in message, True)
     image, _, message = run(["--suppress", "valgrind.supp"])
     expect("valgrind", rows(load(image), "SELECT line, rule, sites, live_bytes, not_applicable, note FROM suppression"), [
         (1, "parser, by malloc", 1, 40000, 0, None), (16, "font", 1, 5000, 0, None),
-        (23, "quote, by line", 1, 0, 3, "names of frames are not known"),
-        (29, "of a verdict that 3 does not have", 0, 0, 1, "names of frames are not known"),
-        (36, "unknown where 4 was not scanned", 0, 0, 1, "no verdict is known")])
-    expect("valgrind: verdict", "line 36) is not applicable to 1 site: no verdict is known" in message, True)
+        (23, "quote, by line", 1, 0, 3, "some frames have no names"),
+        (29, "of a verdict that 3 does not have", 0, 0, 1, "some frames have no names"),
+        (36, "unknown where 4 was not scanned", 0, 0, 1, "the verdict is not known")])
+    expect("valgrind: verdict", "line 36) is not applicable to 1 site: the verdict is not known" in message, True)
     _, _, message = run(["--not-function", "^$", "--suppress", "idle.supp"])
-    expect("idle", message, "ms-filter: 1 suppression meets nothing\n")
+    expect("idle", message, "ms-filter: 1 suppression matches nothing\n")
     for text, line in (("leak:a\nbad\n", 2), ("\n#\nleak:\n", 3), ("race:x\n", 1), ("leak:*\n", 1), ("{\n a\n Memcheck:Leak\n}\n", 1),
                        ("{\n a\n Memcheck:Leak\n fun:x\n", 1), ("{\n a\n Memcheck:Leak\n foo:x\n}\n", 4), ("{\n}\n", 1),
                        ("{\n a\n Leak\n fun:x\n}\n", 3), ("{\n a\n Memcheck:Leak\n fun:\n}\n", 4), ("{\n a\n M:L\n}\nfun:x\n", 5),

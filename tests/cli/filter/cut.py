@@ -157,14 +157,14 @@ def incomplete(trace):
 
 
 def refused(trace):
-    for words, part in ((["--min", "4k", trace], "option '--min' applies to all of a site's blocks"), (["--from", "1h", trace], "no point '1h'"),
+    for words, part in ((["--min", "4k", trace], "option '--min' cannot be used with '--trace-out'"), (["--from", "1h", trace], "no point '1h'"),
                         (["--where", "id = 1", trace], "option '--where' applies to all"), (["--from", "5ms", "--to", "3ms", trace], "later than"),
                         (["--from", "mark:no", trace], "no point 'mark:no'"), (["--process", "no", trace], "nothing of"),
                         (["."], "is a folder"), (["-"], "more than once"), (["whole.db"], "not a MemScope trace")):
         code, message = run("ms-filter", "--trace-out", "refused.trace", *words)
         expect(f"{words}: {message}", (code, part in message, message.count("\n"), os.path.exists("refused.trace")), (2, True, 1, False))
     code, message = run("ms-filter", "--trace-out", trace, "cut.trace")
-    expect("over a trace", (code, "which would be overwritten" in message), (2, True))
+    expect("over a trace", (code, "it is a trace and would be overwritten" in message), (2, True))
     code, message = run("ms-filter", "--from", "1ms", trace)
     expect("--from alone", (code, "needs '--trace-out'" in message), (2, True))
     code, message = run("ms-filter", "--trace-out", "x", "-o", "y", trace)
