@@ -113,7 +113,7 @@ int memscope_process_watch(struct memscope_process *p, uint64_t interval_ns,
 	struct ms_err err = {0};
 	struct memscope_sample s;
 	if (interval_ns < 1000000) {
-		ms_err_set(&err, "an interval of at least 1 ms is needed");
+		ms_err_set(&err, "the interval must be at least 1 ms");
 		ms_public_error(error, &err);
 		return -1;
 	}
@@ -163,7 +163,7 @@ const struct memscope_region *memscope_process_regions(struct memscope_process *
 		rc = -1;
 	}
 	if (rc != 0) {
-		ms_err_sys(&err, "cannot read the regions of process %d", (int)proc->pid);
+		ms_err_sys(&err, "cannot read the memory regions of process %d", (int)proc->pid);
 		ms_public_error(error, &err);
 		return NULL;
 	}

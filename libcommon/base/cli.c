@@ -29,11 +29,12 @@ enum { HELP_COMMON, HELP_ALL, HELP_ROWS, HELP_OLD };
 	offsetof(struct ms_cli, member), sizeof(((struct ms_cli *)0)->member), 0, NULL, NULL
 
 static const struct ms_cli_option shared[] = {
-	{"allow", 0, "WHAT", NULL, MS_WHOLE(0), 0, "accept what else is refused or has status 2"},
+	{"allow", 0, "WHAT", NULL, MS_WHOLE(0), 0,
+	 "accept what would otherwise fail or give status 2"},
 	{"allow=partial", 0, NULL, ms_cli_flag, SHARED(allow_partial), 0,
-	 "an incomplete input: exit 0"},
+	 "incomplete inputs: exit with status 0, not 2"},
 	{"allow=image", 0, "SIZE", ms_cli_size, SHARED(max_image), 0,
-	 "snapshots up to SIZE, from a pipe or to make (default 4G)"},
+	 "snapshots of up to SIZE, read from a pipe or made (default 4G)"},
 	{"quiet", 'q', NULL, ms_cli_flag, SHARED(quiet), 0, "print no notes on standard error"},
 	{"help", 'h', "[common|all|rows|old]common", ms_cli_choice, SHARED(help), 0,
 	 "the common options; all of them; all, one per line, for scripts; older spellings"},
@@ -135,11 +136,11 @@ static int take_number(parse *read, const struct ms_cli_arg *arg, struct ms_err 
 	    (row->most && read(row->most, &most, &why) != 0))
 		return ms_err_set(err, "option '--%s': %s", row->name, why.text);
 	if (row->least && n < least)
-		return ms_err_set(err, "bad --%s '%s': %s %s is needed", row->name, arg->text,
+		return ms_err_set(err, "bad --%s '%s': must be %s %s", row->name, arg->text,
 				  row->least[0] ? "at least" : "more than",
 				  row->least[0] ? row->least : "0");
 	if (n > most)
-		return ms_err_set(err, "bad --%s '%s': at most %s is allowed", row->name, arg->text,
+		return ms_err_set(err, "bad --%s '%s': must be at most %s", row->name, arg->text,
 				  row->most);
 	return store(arg, n);
 }
@@ -323,8 +324,8 @@ static int take_values(struct reading *r, const struct ms_cli_option *option, ch
 			value = NULL;
 		const char *colon = value ? strchr(text, ':') : NULL;
 		if (value && !colon && value->argument && value->argument[0] != '[')
-			return ms_err_set(r->err, "option '--%s' needs a value: %s:%s", value->name,
-					  text, value->argument);
+			return ms_err_set(r->err, "option '--%s' needs a value: --%s:%s",
+					  value->name, value->name, value->argument);
 		if (!value && only_values(option))
 			return bad_value(r, option, text);
 		if (take_row(r, value ? value : option,
@@ -391,9 +392,9 @@ static int unknown_word(const struct reading *r, const char *word, const struct 
 	if (!begins && meant.word)
 		return ms_err_set(r->err,
 				  "unknown option '%.*s': did you mean --%s? (%s --help=all lists "
-				  "them)",
+				  "all options)",
 				  (int)n, word, meant.word, tool);
-	return ms_err_set(r->err, "%s option '%.*s' (%s --help=all lists them)",
+	return ms_err_set(r->err, "%s option '%.*s' (%s --help=all lists all options)",
 			  begins ? "ambiguous" : "unknown", (int)n, word, tool);
 }
 
@@ -411,7 +412,7 @@ static int bad_option(const struct reading *r, int c, const char *word, const st
 				  why);
 	if (c == ':')
 		return ms_err_set(r->err, "option '-%c' %s", optopt, why);
-	return ms_err_set(r->err, "unknown option '-%c' (%s --help=all lists them)", optopt,
+	return ms_err_set(r->err, "unknown option '-%c' (%s --help=all lists all options)", optopt,
 			  r->tool->name);
 }
 
@@ -584,7 +585,7 @@ static void put_all(FILE *to, const struct reading *r, bool for_scripts)
 		values |= has_values(r, row);
 	}
 	if (values && !for_scripts)
-		fprintf(to, "\nBelow an option: its values, of which several go together: "
+		fprintf(to, "\nBelow an option are its values; several can be given: "
 			    "--option=one,two:ARG\n");
 }
 

@@ -156,7 +156,7 @@ int ms_dest_find(struct ms_dest *p, const char *path, struct ms_err *err)
 	}
 	if (p->name[0] && !S_ISDIR(p->st.st_mode))
 		return 0;
-	ms_err_set(err, "cannot write '%s': a folder", path);
+	ms_err_set(err, "cannot write '%s': it is a folder", path);
 failed:
 	ms_err_sys(err, "cannot write '%s'", path);
 	ms_dest_close(p);
@@ -203,7 +203,8 @@ int ms_dest_open_special(const struct ms_dest *p, const char *path, struct ms_er
 	if (fstat(fd, &st) || st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino ||
 	    fcntl(fd, F_SETFL, O_WRONLY)) {
 		close(fd);
-		return ms_err_set(err, "cannot write '%s': it has since been replaced", path);
+		return ms_err_set(
+			err, "cannot write '%s': it was replaced while it was being opened", path);
 	}
 	return fd;
 }

@@ -239,8 +239,9 @@ static int name_partition(const struct partition *p, const char *keys, struct ms
 		return errno == EEXIST || errno == ENOTEMPTY ? refuse(p->dir, keys, err)
 							     : cannot(p, err);
 	if (!ms_dest_is(p->folder, p->name, own.st_dev, own.st_ino))
-		return ms_err_set(err, "cannot append to '%s': the run has since been replaced",
-				  p->dir);
+		return ms_err_set(
+			err, "cannot append to '%s': the new run was replaced by another program",
+			p->dir);
 	return fsync(p->folder) != 0 ? cannot(p, err) : 0;
 }
 

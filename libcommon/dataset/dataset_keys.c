@@ -56,9 +56,10 @@ int ms_dataset_key_take(const struct ms_cli_arg *arg, struct ms_err *err)
 				  "name consists of letters, digits, '_', '-' and '.'",
 				  key);
 	if (!is_value(key + n + 1))
-		return ms_err_set(err,
-				  "bad --key '%s': a value is one line of UTF-8, of 1 to %d bytes",
-				  key, VALUE_MAX);
+		return ms_err_set(
+			err,
+			"bad --key '%s': a value must be one line of UTF-8, 1 to %d bytes long",
+			key, VALUE_MAX);
 	if (is_time(key) && ms_parse_count(key + 5, "--key time, in seconds since 1970,", 0,
 					   TIME_MAX, &time, err) != 0)
 		return -1;

@@ -38,7 +38,8 @@ static bool has_label(const struct model *m, const char *label)
 static int choose_moment(struct model *m, const char *at, struct ms_err *err)
 {
 	if (at && !has_label(m, at))
-		return ms_err_set(err, "no moment '%s' in this snapshot: it has %s", at, labels(m));
+		return ms_err_set(err, "no point '%s' in this snapshot: its points are: %s", at,
+				  labels(m));
 	if (at)
 		m->at_label = at;
 	else if (!m->snapshots.n || has_label(m, "end"))
@@ -211,7 +212,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	    model_read(m, ~(unsigned)(MODEL_PROCESSES | MODEL_SNAPSHOTS), err) != 0)
 		return -1;
 	if (m->processes.n == 0)
-		return ms_err_set(err, "this snapshot holds no process");
+		return ms_err_set(err, "this snapshot has no data: its table 'process' is empty");
 	if (unrecorded_read(m, err) != 0 || estimates_read(m, err) != 0)
 		return -1;
 	struct moment shown = moment_sum(m, m->at_label);

@@ -76,10 +76,11 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 					  "as part of it; name another file, or move that one",
 					  path, name, (unsigned)st.st_uid);
 		if (unlinkat(at->folder, name, 0) != 0 && errno != ENOENT)
-			return ms_err_sys(err,
-					  "cannot write '%s': '%s' beside it, owned by user %u, "
-					  "would change it and cannot be removed",
-					  path, name, (unsigned)st.st_uid);
+			return ms_err_sys(
+				err,
+				"cannot write '%s': cannot remove '%s' beside it, owned by "
+				"user %u, which SQLite would take as part of it",
+				path, name, (unsigned)st.st_uid);
 	}
 	return 0;
 }
@@ -191,9 +192,9 @@ static int refuse(const char *path, const char *name, const struct stat *st, boo
 		  struct ms_err *err)
 {
 	return ms_err_set(err,
-			  "cannot read '%s': %s '%s' of user %u is beside it; if that is of your "
-			  "change, end it: sqlite3 FILE 'PRAGMA journal_mode=DELETE'; else remove "
-			  "it, or read FILE alone from standard input",
+			  "cannot read '%s': %s '%s' of user %u is beside it; if it belongs to a "
+			  "change of yours, finish that with sqlite3 FILE 'PRAGMA "
+			  "journal_mode=DELETE'; else remove it, or read FILE from standard input",
 			  path, log ? "a foreign log," : "an unfinished change,", name,
 			  (unsigned)st->st_uid);
 }

@@ -183,7 +183,8 @@ void ms_end_row(struct ms_insert *in)
 		in->at_once = (VALUES_AT_ONCE - 1 + in->columns) / in->columns / PARTS;
 	}
 	if (!in->failed && in->values.n % in->columns != 0) {
-		ms_err_set(in->err, "snapshot database: %zu values for a row of '%s'",
+		ms_err_set(in->err,
+			   "snapshot database: internal error: %zu values in a row of '%s'",
 			   in->values.n % in->columns, in->table);
 		in->failed = true;
 	}

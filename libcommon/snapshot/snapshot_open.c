@@ -80,7 +80,8 @@ static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 	int rc = 0;
 	if (bad)
 		rc = ms_err_set(
-			err, "cannot read '%s': its table '%s' is not that of a MemScope snapshot",
+			err,
+			"cannot read '%s': its table '%s' is not defined as in a MemScope snapshot",
 			name, bad);
 	ms_arena_free(&a);
 	return rc;
@@ -125,19 +126,19 @@ static const struct {
 	{"SELECT 1 FROM stack WHERE parent IS NOT NULL AND (typeof(parent) != 'integer' OR parent "
 	 ">= id OR "
 	 "NOT EXISTS (SELECT 1 FROM stack p WHERE p.id = stack.parent))",
-	 "a stack entry that does not come after its caller"},
+	 "a row of 'stack' without an earlier row for its caller"},
 	{"SELECT 1 FROM stack WHERE NOT EXISTS (SELECT 1 FROM frame f WHERE f.id = stack.frame)",
-	 "a stack without its frame"},
+	 "a row of 'stack' whose frame is missing"},
 	{"SELECT 1 FROM site WHERE stack IS NOT NULL AND NOT EXISTS (SELECT 1 FROM stack k WHERE "
 	 "k.id = site.stack)",
-	 "a site without its stack"},
+	 "a row of 'site' whose stack is missing"},
 	{"SELECT 1 FROM site_stat WHERE NOT EXISTS (SELECT 1 FROM site s WHERE s.id = "
 	 "site_stat.site) OR "
 	 "NOT EXISTS (SELECT 1 FROM snapshot t WHERE t.id = site_stat.snapshot)",
-	 "a figure without its site or moment"},
+	 "a row of 'site_stat' whose site or snapshot is missing"},
 	{"SELECT 1 FROM snapshot WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.id = "
 	 "snapshot.process)",
-	 "a moment without its process"},
+	 "a row of 'snapshot' whose process is missing"},
 };
 
 static int check_rows(sqlite3 *db, const char *name, struct ms_err *err)
@@ -207,8 +208,9 @@ static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const ch
 	if (size >= 20 && in_wal_mode(image))
 		return ms_err_set(
 			err,
-			"cannot read '%s': on a pipe, a database in WAL mode lacks its log: give "
-			"the file itself, or run sqlite3 FILE 'PRAGMA journal_mode=DELETE' first",
+			"cannot read '%s': a database in WAL mode cannot be piped, as its log is "
+			"another file: give the file itself, or first run sqlite3 FILE 'PRAGMA "
+			"journal_mode=DELETE'",
 			name);
 	if (ms_sql_exec(db, "ATTACH ':memory:' AS src", err) != 0)
 		return -1;
@@ -301,7 +303,7 @@ int ms_spool(int from, const void *head, size_t head_size, const char *name, str
 		else
 			good = errno == EINTR;
 	}
-	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file in " P_tmpdir, name);
+	ms_err_sys(err, "cannot copy '%s' to a temporary file in " P_tmpdir, name);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -348,7 +350,8 @@ static int check_point(sqlite3 *db, const char *point, const char *name, struct 
 				      "SELECT group_concat(label, ', ') FROM (SELECT label FROM "
 				      "snapshot GROUP BY label ORDER BY min(id))",
 				      &a);
-	ms_err_set(err, "no point '%s' in '%s': it has %s", point, name, all ? all : "none");
+	ms_err_set(err, "no point '%s' in '%s': its points are: %s", point, name,
+		   all ? all : "none");
 	ms_arena_free(&a);
 	return -1;
 }
@@ -388,8 +391,8 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 	}
 	if (opt && opt->wrappers && opt->wrappers->n) {
 		ms_err_set(err,
-			   "option '--wrapper' is for traces: the sites of '%s' were named by "
-			   "ms-snap, so give it to ms-snap",
+			   "option '--wrapper' is for traces: ms-snap has already named the sites "
+			   "of '%s', so give '--wrapper' to ms-snap",
 			   in->name);
 		return NULL;
 	}

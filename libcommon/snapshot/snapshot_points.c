@@ -539,13 +539,13 @@ static int no_such_point(struct build *b, const struct ms_point *want)
 		return no_such_mark(b, want);
 	if (b->to && want != b->from && want != b->to)
 		return ms_err_set(b->err,
-				  "no point '%s' in the span: it ends at --to '%s' of a recording "
-				  "that lasted %s",
+				  "no point '%s' in the span, which ends at --to '%s' (the "
+				  "recording lasted %s)",
 				  want->label, b->to->label, ms_format_duration(buf[0], most));
 	if (cut)
 		return ms_err_set(b->err,
-				  "no point '%s' in the cut: it begins at %s of a recording that "
-				  "lasted %s",
+				  "no point '%s' in this trace, which begins %s into a recording "
+				  "that lasted %s",
 				  want->label, ms_format_duration(buf[0], cut),
 				  ms_format_duration(buf[1], most));
 	if (dropped)

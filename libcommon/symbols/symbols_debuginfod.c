@@ -70,7 +70,7 @@ struct ms_debuginfod *ms_debuginfod_new(uint64_t until_ns)
 	}
 	d->client = library.begin();
 	if (!d->client) {
-		d->trouble = "libdebuginfod.so.1 did not start";
+		d->trouble = "libdebuginfod.so.1 failed to initialize";
 		return d;
 	}
 	library.set_data(d->client, d);

@@ -122,7 +122,8 @@ static int read_trace(struct wanted *c, struct ms_trace *file, const char *path,
 				  path);
 	if (ms_trace_state(file) != MS_TRACE_ENDED || !c->end.v)
 		return ms_err_set(
-			err, "cannot add symbols to '%s': it is incomplete (no end block)", path);
+			err, "cannot add symbols to '%s': it is incomplete (its end is missing)",
+			path);
 	if (!c->has_symbols)
 		choose_frames(c);
 	return 0;
@@ -347,9 +348,8 @@ static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, st
 		o.failed = true;
 	ms_trace_writer_free(o.to);
 	MS_FREE(o.strings.v, o.string_index.slots, o.w.data);
-	return o.failed
-		       ? ms_err_set(err, "cannot add symbols to the trace: one of them is too long")
-		       : 0;
+	return o.failed ? ms_err_set(err, "cannot add symbols to the trace: a symbol is too long")
+			: 0;
 }
 
 /* ---- appending ---- */
@@ -382,7 +382,8 @@ static int append(int from, const char *path, const struct stat *read, uint64_t 
 		goto out;
 	}
 	if (st.st_size != read->st_size || st.st_dev != read->st_dev || st.st_ino != read->st_ino) {
-		ms_err_set(err, "cannot append to '%s': it has since changed", path);
+		ms_err_set(err, "cannot append to '%s': it changed while symbols were looked up",
+			   path);
 		goto out;
 	}
 	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);
@@ -414,7 +415,7 @@ int ms_symbols_embed(const char *path, struct ms_symbols *s, const struct ms_hel
 	}
 	memory = memfd_create("memscope-symbols", MFD_CLOEXEC);
 	if (memory < 0) {
-		ms_err_sys(err, "cannot make a memory file");
+		ms_err_sys(err, "cannot create a memfd");
 		goto out;
 	}
 	if (!s)

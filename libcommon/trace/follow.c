@@ -33,9 +33,9 @@ static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *
 		return NULL;
 	}
 	if (fstat(*fd, &st) == 0 && S_ISDIR(st.st_mode))
-		ms_err_set(err, "cannot read '%s': a folder: name one of its traces", path);
+		ms_err_set(err, "cannot read '%s': it is a folder; name a trace in it", path);
 	else if (!S_ISREG(st.st_mode))
-		ms_err_set(err, "cannot follow '%s': not a file on disk", path);
+		ms_err_set(err, "cannot follow '%s': it is not a regular file", path);
 	else
 		rec = ms_recording_open_fd(*fd, path, NULL, 0, err);
 	if (!rec)

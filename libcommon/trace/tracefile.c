@@ -42,10 +42,11 @@ static int refuse(const struct ms_trace *t, enum ms_fmt why, struct ms_err *err)
 	}
 	static const char database[] = "SQLite format 3";
 	if (ms_trace_unread(t) >= sizeof database && !memcmp(t->buffer, database, sizeof database))
-		return ms_err_set(err,
-				  "cannot read '%s': already a database, not a MemScope trace: it "
-				  "needs no ms-snap (only traces can be read together)",
-				  t->name);
+		return ms_err_set(
+			err,
+			"cannot read '%s': it is a database, not a MemScope trace (ms-report "
+			"reads one snapshot directly; only traces can be read together)",
+			t->name);
 	if (!ms_trace_is(t->buffer, ms_trace_unread(t)))
 		return ms_err_set(err, "cannot read '%s': not a MemScope trace", t->name);
 	if (why == MS_FMT_SHORT)

@@ -35,7 +35,7 @@ behind '' -- true -o x.trace
 behind '' true -o x.txt x.trace
 
 # ---- bad command lines ----
-refused 125 "unknown option '--smaple': did you mean --sample? (ms-record --help=all lists them)" --smaple 1k true
+refused 125 "unknown option '--smaple': did you mean --sample? (ms-record --help=all lists all options)" --smaple 1k true
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 "--fail-on 'heap > SIZE' needs --poll" --max-heap 1M true
@@ -51,7 +51,7 @@ refused 125 "option '--quiet' takes no argument" --quiet=yes true
 refused 125 "bad size '1x'" --buffer 1x true
 refused 125 'at least 1M' --buffer 1k true
 refused 125 "bad duration" -d never true
-refused 125 "bad --duration '0': more than 0 is needed" -d 0 true
+refused 125 "bad --duration '0': must be more than 0" -d 0 true
 refused 125 'at least 1ms' -i 1us true
 refused 125 'depth' --depth 1 true
 refused 125 '--sample=seed needs BYTES: --sample=BYTES,seed:N' --seed 7 true

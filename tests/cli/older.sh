@@ -74,11 +74,11 @@ refused() { # WORDS COMMAND...
 }
 refused "bad --allow 'partial,none': expected partial|image:SIZE" ms-snap --allow=partial,none x.trace
 refused "bad --allow 'partial:1': expected partial|image:SIZE" ms-snap --allow=partial:1 x.trace
-refused "option '--allow=image' needs a value: image:SIZE" ms-snap --allow partial,image x.trace
+refused "option '--allow=image' needs a value: --allow=image:SIZE" ms-snap --allow partial,image x.trace
 refused "option '--allow' needs an argument" ms-snap --allow
 refused "option '--allow=image': bad size '4x': unknown unit 'x' (k, M, G or T)" ms-snap --max-image 4x x.trace
 refused "option '--max-image' needs an argument" ms-snap --max-image
 refused "option '--no-cache' takes no argument" ms-snap --no-cache=x
-refused "unknown option '--no-symbosl': did you mean --without=symbols? (ms-snap --help=all lists them)" ms-snap --no-symbosl
+refused "unknown option '--no-symbosl': did you mean --without=symbols? (ms-snap --help=all lists all options)" ms-snap --no-symbosl
 refused "bad --batch 'xml': expected json" ms-top --batch=xml
 exit $((failures > 0))

@@ -40,7 +40,7 @@ try 2 "--by process cannot be sorted by --metric mapped" --by process --metric m
 try 2 "--by thread cannot be sorted by --metric mapped" --by thread --metric mapped run.db
 try 2 "--by program cannot be sorted by --metric live" --by program --metric live run.db
 try 2 "bad --style=width '5'" --width 5 run.db
-try 2 "bad --growth=reach '0': more than 0 is needed" --growth --reach 0 run.db
+try 2 "bad --growth=reach '0': must be more than 0" --growth --reach 0 run.db
 try 2 "bad --limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db
 try 2 "only one format can go to standard output" --json --csv run.db

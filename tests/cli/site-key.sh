@@ -122,4 +122,4 @@ ms-report --tree=entry run.db | cmp - old.txt || die "--entry alone"
 cp run.db old.db
 sqlite3 old.db "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ',' || char(10) || '  key TEXT', '') WHERE name = 'site'"
 ms-report old.db >out 2>err && die "a table without keys is read"
-grep -q "its table 'site' is not that of a MemScope snapshot" err || die "$(cat err)"
+grep -q "its table 'site' is not defined as in a MemScope snapshot" err || die "$(cat err)"

@@ -98,8 +98,8 @@ refuse "it lasted 2.0 ms" --from 5s run.trace
 refuse "it lasted 2.0 ms" --to 5s run.trace
 refuse "its marks are: warm, reload, warm" --to mark:cold run.trace
 refuse "later than --to '500us'" --from 1ms --to 500us run.trace
-refuse "no point '1500us' in the span: it ends at --to '1ms'" --at 1500us --to 1ms run.trace
-refuse "bad --every '0': more than 0 is needed" --every 0 run.trace
+refuse "no point '1500us' in the span, which ends at --to '1ms'" --at 1500us --to 1ms run.trace
+refuse "bad --every '0': must be more than 0" --every 0 run.trace
 refuse 'makes 20,001 points of 2.0 ms: use 0.001s or more, .*at most 10,000' --every 100ns run.trace
 refuse "bad --read 'some': expected auto, all or part" --read=some run.trace
 refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
@@ -108,7 +108,7 @@ refuse "it lasted 2.0 ms" --at 5s run.trace
 refuse "bad --symbols 'all': expected debug-dir:FOLDER" --symbols=all run.trace
 refuse 'looks for none: sysroot, ' --no-symbols --sysroot / run.trace
 full=$( (ulimit -f 0 && ms-snap --at -500us >/dev/null < <(cat run.trace)) 2>&1) && fail "no room for a copy of a pipe: status 0"
-[ "$full" = "ms-snap: cannot keep the trace of 'standard input' in a temporary file in /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
+[ "$full" = "ms-snap: cannot copy 'standard input' to a temporary file in /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
 refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
 refuse 'more than the .* of --allow=image' --max-image 4k -o x.db run.trace
@@ -123,7 +123,7 @@ refuse "cannot read 'part/bad.1.1.trace': not a MemScope trace" run.trace part/b
 refuse "cannot open 'run@no.trace': No such file" run@no.trace
 refuse 'needs no ms-snap .only traces can be read together' a.db
 refuse "unknown option '--evry': did you mean --every\? " --evry 1s run.trace
-refuse "unknown option '--at-the-end' \(ms-snap --help=all lists them\)" --at-the-end run.trace
+refuse "unknown option '--at-the-end' \(ms-snap --help=all lists all options\)" --at-the-end run.trace
 [ -e x.db ] && fail "something was written"
 ms-snap run.trace >/dev/full 2>err
 { [ $? = 2 ] && grep -q 'No space left' err; } || fail "/dev/full: $(cat err)"

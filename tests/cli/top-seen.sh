@@ -73,7 +73,7 @@ refused "cannot log to 'mine': it holds something other than a log" --log mine
 [ "$(cat mine)" = mine ] || fail 'mine was changed'
 refused "cannot log to 'pipe': not a file; --json writes to a pipe" --log pipe
 refused "cannot write 'no/where': No such file or directory" --log no/where
-refused "cannot write '.': a folder" --log .
+refused "cannot write '.': it is a folder" --log .
 refused "'--log' is for processes: a trace already keeps everything" --log x grows.trace
 [ ! -e x ] || fail 'made all the same'
 # no room: said once, frames go on, and what is there is whole lines

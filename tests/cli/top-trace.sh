@@ -302,9 +302,9 @@ wrong() { # MESSAGE ARGS
 : >empty.trace
 wrong "cannot open 'nowhere.trace': No such file" nowhere.trace
 wrong "cannot read 'empty.trace': empty file" empty.trace
-wrong "cannot read 'end.db': already a database" end.db
-wrong "a folder: name one of its traces" .
-wrong "cannot follow '/dev/null': not a file on disk" /dev/null
+wrong "cannot read 'end.db': it is a database" end.db
+wrong "it is a folder; name a trace in it" .
+wrong "cannot follow '/dev/null': it is not a regular file" /dev/null
 wrong "one argument too many" live.trace live.trace
 wrong "choose one" -p 1 live.trace
 

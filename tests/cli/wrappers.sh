@@ -103,7 +103,7 @@ refused() { # MESSAGE COMMAND...
 	[ $rc = 2 ] || die "$*: status $rc"
 	grep -qF -- "$message" err || die "$*: $(cat err)"
 }
-refused "the sites of 'list.db' were named by ms-snap" "$BIN/ms-report" --wrapper x list.db
+refused "ms-snap has already named the sites of 'list.db'" "$BIN/ms-report" --wrapper x list.db
 refused "bad regular expression '(': " "$BIN/ms-report" --wrapper '(' list.trace
 refused "bad regular expression '': it would match" "$BIN/ms-snap" --wrapper '' list.trace
 refused "'--wrapper' is for traces" "$BIN/ms-top" -b --wrapper x

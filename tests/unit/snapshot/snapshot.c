@@ -81,7 +81,7 @@ static void test_point_of_file(void)
 	CHECK(db && point && strcmp(point, "end") == 0, "%s", err.text);
 	sqlite3_close(db);
 	db = ms_snapshot_open("a.db@1.5s", NULL, 0, &point, NULL, &err);
-	CHECK(!db && strstr(err.text, "it has peak, end"), "%s", err.text);
+	CHECK(!db && strstr(err.text, "its points are: peak, end"), "%s", err.text);
 	err.text[0] = 0;
 	db = ms_snapshot_open("a.db@nonsense", NULL, 0, &point, NULL, &err);
 	CHECK(!db && strstr(err.text, "mark:NAME#last"), "%s", err.text);
@@ -130,15 +130,17 @@ static const struct {
 	 NULL},
 	{"view of ours replaced", "DROP VIEW peak; CREATE VIEW peak AS SELECT 1 AS bytes", NULL},
 	{"caller cycle", "UPDATE stack SET parent = 2 WHERE id = 1",
-	 "a stack entry that does not come after"},
+	 "a row of 'stack' without an earlier row"},
 	{"caller missing", "UPDATE stack SET parent = -7 WHERE id = 2",
-	 "a stack entry that does not come after"},
+	 "a row of 'stack' without an earlier row"},
 	{"caller is text", "UPDATE stack SET parent = 'x' WHERE id = 2",
-	 "a stack entry that does not come after"},
-	{"frame missing", "DELETE FROM frame WHERE id = 2", "a stack without its frame"},
-	{"stack missing", "UPDATE site SET stack = 99", "a site without its stack"},
-	{"site missing", "UPDATE site_stat SET site = 5", "a figure without its site"},
-	{"process missing", "UPDATE snapshot SET process = 5", "a moment without its process"},
+	 "a row of 'stack' without an earlier row"},
+	{"frame missing", "DELETE FROM frame WHERE id = 2",
+	 "a row of 'stack' whose frame is missing"},
+	{"stack missing", "UPDATE site SET stack = 99", "a row of 'site' whose stack is missing"},
+	{"site missing", "UPDATE site_stat SET site = 5", "a row of 'site_stat' whose site"},
+	{"process missing", "UPDATE snapshot SET process = 5",
+	 "a row of 'snapshot' whose process is missing"},
 };
 
 static void test_hostile(bool piped)

@@ -467,7 +467,7 @@ static void test_embed_refused(void)
 	off_t before = write_trace(false);
 	CHECK(ms_symbols_embed(trace, NULL, NULL, &err) == -1 && trace_size() == before);
 	CHECK(!strcmp(err.text,
-		      "cannot add symbols to 'self.trace': it is incomplete (no end block)"));
+		      "cannot add symbols to 'self.trace': it is incomplete (its end is missing)"));
 	err.text[0] = 0;
 	CHECK(ms_symbols_embed("none.trace", NULL, NULL, &err) == -1 && err.text[0]);
 	err.text[0] = 0;
