@@ -195,8 +195,7 @@ static const struct ms_cli_tool tool = {
 static int check(struct options *o, struct ms_err *err)
 {
 	if (o->invert && !o->conditions.n)
-		return ms_err_set(err, "option '--invert' needs a condition: it keeps what that "
-				       "would hide");
+		return ms_err_set(err, "option '--invert' needs a condition to invert");
 	if ((o->from || o->to) && !o->trace_out)
 		return ms_err_set(err,
 				  "option '--%s' needs '--trace-out': for a snapshot of a span "
