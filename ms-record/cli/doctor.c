@@ -67,7 +67,7 @@ void doctor_libc(struct doctor *d, const char *path)
 	if (!good)
 		return;
 	if (here)
-		doctor_say(d, DOCTOR_OK, "symbols", "those of the C library are available");
+		doctor_say(d, DOCTOR_OK, "symbols", "the C library's symbols are available");
 	else
 		doctor_say(d, DOCTOR_NOTE, "symbols",
 			   "functions inside the C library have no names: install libc6-dbg, or "
@@ -87,10 +87,10 @@ int doctor_run(const struct control_options *o, FILE *to)
 			   : o->launch.command[0] ? "recording this command"
 						  : "recording a command";
 	if (d.noes)
-		fprintf(to, "%s would not work: %u reason%s\n", what, d.noes,
+		fprintf(to, "%s would fail: %u problem%s, marked 'no'\n", what, d.noes,
 			d.noes == 1 ? "" : "s");
 	else if (d.notes)
-		fprintf(to, "%s would work, with %u restriction%s\n", what, d.notes,
+		fprintf(to, "%s would work, with %u limitation%s, marked 'note'\n", what, d.notes,
 			d.notes == 1 ? "" : "s");
 	else
 		fprintf(to, "%s would work\n", what);

@@ -2,7 +2,7 @@
  * Implements --doctor: reports whether recording would work on this machine, for a process or
  * for a command, and if not, what to do.
  *
- * Each finding is a line: "ok", "note" (it works with restrictions) or "no", then the subject,
+ * Each finding is a line: "ok", "note" (it works with limitations) or "no", then the subject,
  * the reason and what to do. Files of /proc are read below --proc-root. Nothing is changed: a
  * process is only examined, as -p does before it changes anything.
  */

@@ -41,16 +41,16 @@ static void look_at_kernel(struct doctor *d)
 		snprintf(text, sizeof text, "%s", u.release);
 	text[strcspn(text, "\n")] = '\0';
 	if (sscanf(text, "%u.%u", &major, &minor) != 2)
-		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' is not understood", text);
+		doctor_say(d, DOCTOR_NOTE, "kernel", "unrecognized version '%s'", text);
 	else if (major < 4 || (major == 4 && minor < 14))
 		doctor_say(d, DOCTOR_NO, "kernel",
-			   "Linux %u.%u has no MADV_WIPEONFORK (4.14 has), needed to tell forked "
-			   "children apart",
+			   "Linux %u.%u is too old: 4.14 or later is needed to detect forks "
+			   "(MADV_WIPEONFORK)",
 			   major, minor);
 	else if (major < 5 || (major == 5 && minor < 3))
 		doctor_say(d, DOCTOR_NOTE, "kernel",
-			   "Linux %u.%u has no pidfd (5.3 has): a reused process number can be "
-			   "mistaken for the old process",
+			   "Linux %u.%u lacks pidfds (added in 5.3): when a pid is reused, the new "
+			   "process can be mistaken for the old one",
 			   major, minor);
 	else
 		doctor_say(d, DOCTOR_OK, "kernel", "Linux %u.%u", major, minor);
@@ -60,8 +60,8 @@ static void look_at_kernel(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "clock", "the TSC runs at one rate on all cores");
 	else
 		doctor_say(d, DOCTOR_NOTE, "clock",
-			   "the TSC is unreliable: a counter shared by all threads stamps events "
-			   "instead, which is slower");
+			   "the TSC is unreliable: timestamps come from a counter that all threads "
+			   "share, which is slower");
 }
 
 /* ---- rights ---- */
@@ -83,21 +83,23 @@ static void look_at_rights(struct doctor *d)
 			   scope);
 	else if (scope == 1)
 		doctor_say(d, less, "ptrace_scope",
-			   "1: processes that ms-record did not start can be attached to by root "
-			   "only; sudo, or sysctl kernel.yama.ptrace_scope=0, or --standby");
+			   "1: only root can attach to processes that ms-record did not start; use "
+			   "sudo, sysctl kernel.yama.ptrace_scope=0, or --standby");
 	else
 		doctor_say(d, less, "ptrace_scope",
-			   "%d: processes can be attached to by root only; sudo, or --standby",
-			   scope);
+			   "%d: only root can attach to processes; use sudo or --standby", scope);
 	if (may)
-		doctor_say(d, DOCTOR_OK, "capabilities", "SYS_PTRACE: other users' processes too");
+		doctor_say(d, DOCTOR_OK, "capabilities",
+			   "SYS_PTRACE: other users' processes can be attached to");
 	else if (!d->made && geteuid() == 0)
 		doctor_say(d, less, "capabilities",
-			   "root without SYS_PTRACE: what has more capabilities, or another user, "
-			   "cannot be attached to; --cap-add SYS_PTRACE, or --poll or --standby");
+			   "root without SYS_PTRACE: processes of other users, or with more "
+			   "capabilities, cannot be attached to; use --cap-add SYS_PTRACE, --poll "
+			   "or --standby");
 	else
 		doctor_say(d, DOCTOR_OK, "capabilities",
-			   "no SYS_PTRACE: your own processes only; for others use sudo");
+			   "no SYS_PTRACE: only your own processes can be attached to; for others "
+			   "use sudo");
 }
 
 /* Tells whether the kernel lets us trace our own child. */
@@ -141,21 +143,21 @@ static void look_at_container(struct doctor *d)
 	bool filtered = doctor_read(d, "self/status", text, sizeof text) &&
 			ms_proc_status_number(text, "\nSeccomp:", 0);
 	if (container)
-		doctor_say(d, DOCTOR_OK, "container", "%s: processes outside cannot be seen%s",
+		doctor_say(d, DOCTOR_OK, "container", "%s: processes outside it are not visible%s",
 			   container,
 			   doctor_capable(d, CAP_SYS_PTRACE)
 				   ? ""
-				   : "; to attach, it may need --cap-add SYS_PTRACE");
+				   : "; attaching may need --cap-add SYS_PTRACE");
 	else
-		doctor_say(d, DOCTOR_OK, "container", "none, as far as can be seen");
+		doctor_say(d, DOCTOR_OK, "container", "none detected");
 	if (d->made ? !filtered : can_trace())
-		doctor_say(d, DOCTOR_OK, "seccomp", "nothing forbids tracing");
+		doctor_say(d, DOCTOR_OK, "seccomp", "nothing forbids ptrace");
 	else if (d->made)
 		doctor_say(d, DOCTOR_NOTE, "seccomp",
-			   "ms-record itself runs under a filter, which may forbid tracing");
+			   "ms-record runs under a seccomp filter, which may forbid ptrace");
 	else
 		doctor_say(d, d->opt->pids.n ? DOCTOR_NO : DOCTOR_NOTE, "seccomp",
-			   "tracing is forbidden here: nothing can be attached to; add the "
+			   "ptrace is forbidden here, so no process can be attached to; add the "
 			   "capability SYS_PTRACE to the container, or use --standby");
 }
 
@@ -168,11 +170,12 @@ static void look_at_memory(struct doctor *d)
 	uint64_t free_kb = ms_proc_status_number(text, "\nMemAvailable:", UINT64_MAX / 1024);
 	int fd = memfd_create("memscope-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
-		doctor_say(d, DOCTOR_NO, "memory", "no shared memory can be made: %s",
+		doctor_say(d, DOCTOR_NO, "memory", "cannot create shared memory: %s",
 			   strerror(errno));
 	else if (free_kb * 1024 < MEMORY_LITTLE + d->opt->session.buffer_bytes)
 		doctor_say(d, DOCTOR_NOTE, "memory",
-			   "only %s is left, and buffers take up to %s: use a smaller --buffer",
+			   "only %s of memory is available, of which buffers can take %s: use a "
+			   "smaller --buffer",
 			   ms_format_size(a, free_kb * 1024),
 			   ms_format_size(b, d->opt->session.buffer_bytes));
 	else
@@ -181,8 +184,8 @@ static void look_at_memory(struct doctor *d)
 	descriptor_close(fd);
 	if (doctor_read(d, "sys/vm/overcommit_memory", text, sizeof text) && atoi(text) == 2)
 		doctor_say(d, DOCTOR_NOTE, "overcommit",
-			   "vm.overcommit_memory is 2: programs with large limits may not start, "
-			   "since the recorder reserves address space");
+			   "vm.overcommit_memory is 2: the address space that the recorder "
+			   "reserves counts against the limit, so programs may fail to start");
 }
 
 /* Checks that a trace can be written into its folder, and how much space is left there. */
@@ -196,21 +199,22 @@ static void look_at_disk(struct doctor *d)
 	if (slash)
 		snprintf(folder, sizeof folder, "%.*s", slash == out ? 1 : (int)(slash - out), out);
 	if (statvfs(folder, &fs)) {
-		doctor_say(d, DOCTOR_NO, "disk", "no trace can be written into '%s': %s", folder,
+		doctor_say(d, DOCTOR_NO, "disk", "cannot write a trace to '%s': %s", folder,
 			   strerror(errno));
 		return;
 	}
 	uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (access(folder, W_OK | X_OK))
-		doctor_say(d, DOCTOR_NO, "disk", "no trace can be written into '%s': %s; use -o",
-			   folder, strerror(errno));
+		doctor_say(d, DOCTOR_NO, "disk", "cannot write a trace to '%s': %s; use -o", folder,
+			   strerror(errno));
 	else if (room < DISK_NONE)
-		doctor_say(d, DOCTOR_NO, "disk", "there is no room left in '%s'; use -o", folder);
+		doctor_say(d, DOCTOR_NO, "disk", "no space is left in '%s'; use -o", folder);
 	else if (room < DISK_LITTLE)
-		doctor_say(d, DOCTOR_NOTE, "disk", "only %s is left in '%s': use --max-size",
+		doctor_say(d, DOCTOR_NOTE, "disk",
+			   "only %s of disk space is left in '%s': limit the trace with --max-size",
 			   ms_format_size(a, room), folder);
 	else
-		doctor_say(d, DOCTOR_OK, "disk", "there is room in '%s'", folder);
+		doctor_say(d, DOCTOR_OK, "disk", "enough free space in '%s'", folder);
 }
 
 /* ---- our own files ---- */
@@ -225,15 +229,14 @@ static void look_at_own_files(struct doctor *d)
 	else if (!launch_preloadable(&guest))
 		doctor_say(d, DOCTOR_NO, "library",
 			   "its path '%s' has a space or a colon, which LD_PRELOAD does not allow, "
-			   "and no link to it can be made in XDG_CACHE_HOME, '~/.cache', or for "
-			   "root '/run'",
+			   "and no link to it can be created in XDG_CACHE_HOME, '~/.cache', or "
+			   "for root '/run': install MemScope elsewhere",
 			   guest);
 	else
 		doctor_say(d, DOCTOR_OK, "library", "it is here");
 	if (!snap)
-		doctor_say(
-			d, DOCTOR_NOTE, "ms-snap",
-			"it is not in the folder of ms-record: no symbols are appended to traces");
+		doctor_say(d, DOCTOR_NOTE, "ms-snap",
+			   "not in the folder of ms-record, so no symbols are appended to traces");
 	free(guest);
 	free(snap);
 }

@@ -55,15 +55,17 @@ static void say_status(struct doctor *d, pid_t pid)
 	snprintf(name, sizeof name, "%d/status", (int)pid);
 	doctor_read(d, name, text, sizeof text);
 	if (ms_proc_status_number(text, "\nSeccomp:", 0))
-		doctor_say(d, DOCTOR_OK, "filter",
-			   "a seccomp filter: it is suspended for a millisecond while attaching");
+		doctor_say(
+			d, DOCTOR_OK, "filter",
+			"its seccomp filter is suspended for about a millisecond while attaching");
 	if (ms_proc_status_number(text, "\nVmLck:", 0))
 		doctor_say(d, DOCTOR_NOTE, "memlock",
-			   "it locks its memory, so the recorder's is locked too: some 12 MB more");
+			   "it locks its memory, so about 12 MB of the recorder's is locked, too");
 	uint64_t threads = ms_proc_status_number(text, "\nThreads:", 1);
 	if (threads > 400)
 		doctor_say(d, DOCTOR_NOTE, "threads",
-			   "%u: those beyond 500 at a time are counted, not recorded",
+			   "%u threads: about 500 at a time are recorded, events of the others are "
+			   "lost",
 			   (unsigned)threads);
 }
 
@@ -92,7 +94,7 @@ static bool on_standby(struct doctor *d, pid_t pid)
 	int r = d->made ? 0 : standby_attach_look(&w, pid, d->opt, &err);
 	if (r > 0) {
 		doctor_say(d, DOCTOR_OK, "standby",
-			   "it is on standby: waking it needs no privileges");
+			   "it is on standby, so recording it needs no privileges");
 		standby_attach_free(&w);
 	}
 	if (r < 0)
@@ -148,14 +150,15 @@ void doctor_command(struct doctor *d)
 	int fd = open(l.program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (l.inject)
 		doctor_say(d, DOCTOR_OK, "start",
-			   "%s: the recorder is put into it by tracing its start; --standby cannot "
-			   "be had",
+			   "%s, so the recorder is injected with ptrace when it starts; --standby "
+			   "is not possible",
 			   l.inject);
 	else
-		doctor_say(d, DOCTOR_OK, "start", "the recorder's library is preloaded");
+		doctor_say(d, DOCTOR_OK, "start", "the recorder's library can be preloaded");
 	if (fd >= 0 && elffile_malloc(fd, &m) && m.checked)
 		doctor_say(d, DOCTOR_NOTE, "allocators",
-			   "it is built with a sanitizer, whose allocator keeps freed blocks");
+			   "it is built with a sanitizer, whose allocator delays the reuse of "
+			   "freed blocks: its heap differs from that of a normal build");
 	say_symbols(d, fd);
 	descriptor_close(fd);
 	/* The command will most likely use the same C library as ms-record. */

@@ -50,9 +50,9 @@ expect 'a good machine' <<'END'
 ok    machine       x86-64
 ok    kernel        Linux 6.1
 ok    ptrace_scope  0: running processes can be attached to
-ok    capabilities  SYS_PTRACE: other users' processes too
-ok    container     none, as far as can be seen
-ok    seccomp       nothing forbids tracing
+ok    capabilities  SYS_PTRACE: other users' processes can be attached to
+ok    container     none detected
+ok    seccomp       nothing forbids ptrace
 ok    memory        enough; /dev/shm is not used, and no memory is locked
 recording a command would work
 END
@@ -61,35 +61,35 @@ doctor 0 --proc-root user
 expect 'an ordinary user' <<'END'
 ok    machine       x86-64
 ok    kernel        Linux 5.10
-note  ptrace_scope  1: processes that ms-record did not start can be attached to by root only; sudo, or sysctl kernel.yama.ptrace_scope=0, or --standby
-ok    capabilities  no SYS_PTRACE: your own processes only; for others use sudo
-ok    container     none, as far as can be seen
-ok    seccomp       nothing forbids tracing
+note  ptrace_scope  1: only root can attach to processes that ms-record did not start; use sudo, sysctl kernel.yama.ptrace_scope=0, or --standby
+ok    capabilities  no SYS_PTRACE: only your own processes can be attached to; for others use sudo
+ok    container     none detected
+ok    seccomp       nothing forbids ptrace
 ok    memory        enough; /dev/shm is not used, and no memory is locked
-recording a command would work, with 1 restriction
+recording a command would work, with 1 limitation, marked 'note'
 END
 doctor 0 --proc-root strict
 expect 'a strict container' <<'END'
 ok    machine       x86-64
-note  kernel        Linux 4.19 has no pidfd (5.3 has): a reused process number can be mistaken for the old process
-note  ptrace_scope  2: processes can be attached to by root only; sudo, or --standby
-ok    capabilities  no SYS_PTRACE: your own processes only; for others use sudo
-ok    container     docker: processes outside cannot be seen; to attach, it may need --cap-add SYS_PTRACE
-note  seccomp       ms-record itself runs under a filter, which may forbid tracing
-note  memory        only 97.7 MiB is left, and buffers take up to 64.0 MiB: use a smaller --buffer
-note  overcommit    vm.overcommit_memory is 2: programs with large limits may not start, since the recorder reserves address space
-recording a command would work, with 5 restrictions
+note  kernel        Linux 4.19 lacks pidfds (added in 5.3): when a pid is reused, the new process can be mistaken for the old one
+note  ptrace_scope  2: only root can attach to processes; use sudo or --standby
+ok    capabilities  no SYS_PTRACE: only your own processes can be attached to; for others use sudo
+ok    container     docker: processes outside it are not visible; attaching may need --cap-add SYS_PTRACE
+note  seccomp       ms-record runs under a seccomp filter, which may forbid ptrace
+note  memory        only 97.7 MiB of memory is available, of which buffers can take 64.0 MiB: use a smaller --buffer
+note  overcommit    vm.overcommit_memory is 2: the address space that the recorder reserves counts against the limit, so programs may fail to start
+recording a command would work, with 5 limitations, marked 'note'
 END
 doctor 1 --proc-root locked
 expect 'an old machine' <<'END'
 ok    machine       x86-64
-no    kernel        Linux 4.9 has no MADV_WIPEONFORK (4.14 has), needed to tell forked children apart
+no    kernel        Linux 4.9 is too old: 4.14 or later is needed to detect forks (MADV_WIPEONFORK)
 note  ptrace_scope  3: no process can be attached to until the system is rebooted; commands can be recorded, and --standby and --poll work
-ok    capabilities  SYS_PTRACE: other users' processes too
-ok    container     kubepods: processes outside cannot be seen
-ok    seccomp       nothing forbids tracing
+ok    capabilities  SYS_PTRACE: other users' processes can be attached to
+ok    container     kubepods: processes outside it are not visible
+ok    seccomp       nothing forbids ptrace
 ok    memory        enough; /dev/shm is not used, and no memory is locked
-recording a command would not work: 1 reason
+recording a command would fail: 1 problem, marked 'no'
 END
 
 # ---- made processes: the reasons for which -p refuses ----
@@ -118,7 +118,7 @@ refused() { # NAME SED REASON
 	expect "$1" <<END
 process 4242 ('thing')
 no    attach        $3
-attaching would not work: 1 reason
+attaching would fail: 1 problem, marked 'no'
 END
 }
 doctor 1 --proc-root good -p 4243
@@ -126,7 +126,7 @@ last
 expect 'nobody' <<'END'
 process 4243
 no    attach        there is no such process
-attaching would not work: 1 reason
+attaching would fail: 1 problem, marked 'no'
 END
 refused 'a thread' 's/^Tgid:.*/Tgid:\t4200/' 'that is a thread of process 4200; give that PID'
 refused 'traced' 's/^TracerPid:.*/TracerPid:\t77/' 'it is traced by process 77 already; end that one first'
@@ -141,7 +141,7 @@ zombie() { # SED REASON
 	expect "$2" <<END
 process 4242 ('thing')
 no    attach        $2
-attaching would not work: 1 reason
+attaching would fail: 1 problem, marked 'no'
 END
 }
 zombie 's/^Threads:.*/Threads:\t1/' 'it has ended, and its parent 1 has not reaped it (zombie)'
@@ -159,7 +159,7 @@ grep -q '^no    attach        it is not an x86-64 program (32-bit)$' said || fai
 cp -a "good/$real" locked/
 doctor 1 --proc-root locked -p $real
 grep -q '^no    attach        this system forbids tracing (kernel.yama.ptrace_scope is 3' said || fail "scope 3: $(cat said)"
-grep -q '^attaching would not work: 2 reasons$' said || fail "scope 3: $(cat said)"
+grep -q "^attaching would fail: 2 problems, marked 'no'\$" said || fail "scope 3: $(cat said)"
 kill $real
 
 # ---- real ones ----
@@ -184,7 +184,7 @@ kill $job
 begin "$target" filter
 if [ "$(id -u)" = 0 ]; then
 	doctor 0 -p "$pid"
-	grep -q '^ok    filter        a seccomp filter' said || fail "filter: $(cat said)"
+	grep -q '^ok    filter        its seccomp filter is suspended' said || fail "filter: $(cat said)"
 else
 	doctor 1 -p "$pid"
 	grep -q '^no    attach        a seccomp filter would kill it .* only root can suspend that' said || fail "filter: $(cat said)"
@@ -192,7 +192,7 @@ fi
 kill $job
 begin "$BIN/ms-record" --standby "$target" plain
 doctor 0 -p "$pid"
-grep -q '^ok    standby       it is on standby: waking it needs no privileges' said || fail "standby: $(cat said)"
+grep -q '^ok    standby       it is on standby, so recording it needs no privileges' said || fail "standby: $(cat said)"
 kill $job
 
 # ---- commands ----
@@ -207,7 +207,7 @@ if [ "$(id -u)" = 0 ]; then
 	chmod u+s own
 	run 1 '^no    start         it is setuid; run it as its owner$' ./own
 fi
-run 0 "^ok    start         the recorder's library is preloaded$" "$target" plain
+run 0 "^ok    start         the recorder's library can be preloaded$" "$target" plain
 cp "$target" bare # as strip --strip-section-headers leaves it
 head -c 8 /dev/zero | dd of=bare bs=1 seek=40 conv=notrunc status=none # e_shoff
 head -c 6 /dev/zero | dd of=bare bs=1 seek=58 conv=notrunc status=none # e_shentsize, e_shnum, e_shstrndx
@@ -215,11 +215,11 @@ run 0 '^note  stripped      it has no symbol table' ./bare
 run 1 '^no    start         .*stripped' "${target}_static"
 run 1 '^no    start         .*command not found$' no-such-command
 : >text && chmod +x text
-run 1 '^no    start         not a program$' ./text
+run 1 '^no    start         it is not a program$' ./text
 ln -s "$PWD/elf32" small && chmod +x elf32
 run 1 '^no    start         it is not an x86-64 program$' ./small
 run 0 'would work' -o /tmp/x.trace "$target"
-run 1 "^no    disk          no trace can be written into '/no/where'" -o /no/where/x.trace "$target"
+run 1 "^no    disk          cannot write a trace to '/no/where'" -o /no/where/x.trace "$target"
 
 # ---- usage ----
 usage() { # PATTERN ARG...
