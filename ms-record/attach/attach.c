@@ -529,7 +529,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 									: m->enter_alloc;
 		patch_slot(&t->patch, enter, hook, slot);
 		if (hijack_write(&a->h, t->patch.hook.slot, slot, sizeof slot))
-			return ms_err_sys(err, "writing to its memory failed");
+			return ms_err_sys(err, "writing to the process's memory failed");
 	}
 	return 0;
 }

@@ -48,11 +48,11 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||
 		       h->custom.what == MG_CUSTOM_CREATE;
 	if (returns && a->throws)
-		return refuse(a, h,
-			      "an exception thrown through it could not be unwound past the hook "
-			      "in this process; start the program with ms-record, or hook a "
-			      "function that returns nothing",
-			      err);
+		return refuse(
+			a, h,
+			"C++ exceptions that it throws could not pass the hook in this process; "
+			"start the program with ms-record, or hook a function that returns nothing",
+			err);
 	struct target *t = add(a, h, &place);
 	if (!t)
 		return refuse(a, h,

@@ -150,7 +150,7 @@ static bool make_file(struct remote *r, const struct attach *a, uint64_t room, c
 	*f = (struct file){.there = -1, .own = -1};
 	snprintf(f->name, sizeof f->name, "/memfd:%s (deleted)", name);
 	if (hijack_write(&a->h, room, name, strlen(name) + 1)) {
-		ms_err_sys(r->err, "writing to its memory failed");
+		ms_err_sys(r->err, "writing to the process's memory failed");
 		return false;
 	}
 	if (!TRY(r, "creating a memfd", &f->there, SYS_memfd_create, room, flags))
@@ -185,7 +185,7 @@ static bool write_image(struct attach *a, struct attach_shared *r)
 	memcpy(a->image.content + (m->gate_variable - r->image), &r->gate, sizeof r->gate);
 	if (hijack_write(&a->h, r->gate, &shut, sizeof shut) ||
 	    hijack_write(&a->h, r->image, a->image.content, a->image.bytes)) {
-		ms_err_sys(&r->err, "writing to its memory failed");
+		ms_err_sys(&r->err, "writing to the process's memory failed");
 		return false;
 	}
 	return true;

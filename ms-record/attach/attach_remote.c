@@ -135,9 +135,10 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 	for (size_t i = 0; i < s->threads.n; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
 		if (!t->gone && !t->regs.tp)
-			return ATTACH_REFUSE(a, &out->err,
-					     "one of its threads has no thread pointer: it has "
-					     "just started, or uses no C library");
+			return ATTACH_REFUSE(
+				a, &out->err,
+				"one of its threads has no thread pointer: that thread has just "
+				"started (try again) or uses no C library");
 		if (t->tid == a->pid)
 			out->main_tp = t->regs.tp;
 		if (!t->gone && out->tp_count < ATTACH_TPS)
@@ -147,7 +148,7 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 	if (out->tid_offset)
 		return 0;
 	return ATTACH_REFUSE(a, &out->err,
-			     "its C library is not known: its threads cannot be told apart");
+			     "its C library is unknown, so its threads cannot be identified");
 }
 
 /* Completes the manifest with what is known only now, and rewrites all data of the guest image. */
@@ -237,8 +238,9 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 	for (uint32_t i = 0; i < a->target_count; i++) {
 		const struct target *t = &a->targets[i];
 		if (hook_state(&a->h, &t->patch.hook) != PATCH_ORIGINAL)
-			return ATTACH_REFUSE(a, err, "%s in '%s' has since changed", t->name,
-					     t->module);
+			return ATTACH_REFUSE(a, err,
+					     "the code of %s in '%s' was changed while attaching",
+					     t->name, t->module);
 	}
 	return 0;
 }
@@ -250,7 +252,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 	if (learn(a, s, out) || check_entries(a, &out->err))
 		return ATTACH_FAILED;
 	if (write_data(a, out)) {
-		ms_err_sys(&out->err, "writing to its memory failed");
+		ms_err_sys(&out->err, "writing to the process's memory failed");
 		return ATTACH_FAILED;
 	}
 	int rc = attach_rewrite(a, s, false, move_threads, out);
@@ -259,7 +261,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 			rc = ATTACH_FAILED;
 	out->stuck = rc == ATTACH_FAILED;
 	if (out->stuck)
-		ms_err_sys(&out->err, "writing to its code failed");
+		ms_err_sys(&out->err, "writing to the process's code failed");
 	return rc;
 }
 
@@ -267,7 +269,7 @@ static void restore(struct attach *a, struct hijack_stop *s, struct attach_share
 {
 	int rc = attach_rewrite(a, s, true, NULL, out);
 	if (rc == ATTACH_FAILED)
-		ms_err_sys(&out->err, "writing to its code failed");
+		ms_err_sys(&out->err, "writing to the process's code failed");
 	out->restored = rc != ATTACH_AGAIN;
 }
 
@@ -357,7 +359,7 @@ static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 	     hijack_write(&a->h, a->manifest.places_variable, &nothing, sizeof nothing)) ||
 	    hijack_write(&a->h, a->manifest_at + offsetof(struct mg_manifest, owner), &nobody,
 			 sizeof nobody))
-		ms_err_sys(&out->err, "writing to its memory failed");
+		ms_err_sys(&out->err, "writing to the process's memory failed");
 }
 
 /* Clears the addresses in the manifest, so that nobody unmaps them again: something else may be

@@ -443,10 +443,10 @@ void hook_families_refused(struct session *s, struct ms_err *err, const struct h
 			 module);
 	if (!err->text[0])
 		ms_err_set(err,
-			   "allocations in '%s' are recorded in part: '%s' cannot be hooked: %s%s",
+			   "some allocations in '%s' are missing: '%s' cannot be hooked (%s)%s",
 			   module, spec->name, why,
 			   strcmp(why, HOOK_LIMIT_REACHED) && strcmp(why, HOOK_TOO_LATE)
-				   ? "; hook what it calls, with --hook"
+				   ? "; use --hook with a function that it calls"
 				   : "");
 }
 

@@ -262,12 +262,12 @@ static int find(const struct hook_modules *all, const struct hook_spec *spec, bo
 				  "full name",
 				  f.others);
 	if (f.changed[0])
-		return ms_err_set(err,
-				  "the compiler made a copy of it with other arguments, '%s', "
-				  "whose calls would be missed",
-				  f.changed);
+		return ms_err_set(
+			err, "calls to '%s', a copy that the compiler specialized, would be missed",
+			f.changed);
 	if (f.indirect)
-		return ms_err_set(err, "its code is chosen when the program starts (ifunc)");
+		return ms_err_set(err,
+				  "it is an ifunc: its code is chosen when the program starts");
 	if (f.count &&
 	    (place->address < place->module.code_low || place->address >= place->module.code_high))
 		return ms_err_set(err, "its address is outside the code of its module");

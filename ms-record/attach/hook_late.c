@@ -217,7 +217,7 @@ static void refuse(struct work *w, const struct hook_spec *spec, const char *mod
 	if (!strstr(text, where)) /* one line per function, even if the module is loaded
 				     repeatedly */
 		snprintf(text + n, sizeof w->results->refused.text - n,
-			 "%s%s, which was loaded later, cannot be hooked: %s", n ? "; " : "", where,
+			 "%s%s, loaded at run time, cannot be hooked: %s", n ? "; " : "", where,
 			 why);
 }
 
@@ -308,8 +308,7 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 	if (w->too_late)
 		return ms_err_set(why, HOOK_TOO_LATE);
 	if (returns && w->throws && !spec->custom.family)
-		return ms_err_set(
-			why, "an exception thrown through it could not be unwound past the hook");
+		return ms_err_set(why, "C++ exceptions that it throws could not pass the hook");
 	if (hook_write(&w->w, i, MG_HOOK_CUSTOM, &spec->custom, at, why))
 		return -1;
 	note(w, i);

@@ -164,7 +164,7 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 		return;
 	w->refused |= own;
 	if (own && !w->err->text[0])
-		ms_err_set(w->err, "cannot record '%s': its %s cannot be hooked: %s",
+		ms_err_set(w->err, "cannot record '%s': its %s cannot be hooked (%s)",
 			   basename(at->module.map->path), spec->name, why.text);
 	hook_families_refused(w->s, w->err, spec, at, why.text);
 }
@@ -176,8 +176,8 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 	struct ms_err why = {0};
 	if (place(w, spec, MG_HOOK_CUSTOM, at, &why))
 		ms_err_set(w->err,
-			   "allocations by the program's own operators new and delete are recorded "
-			   "in part: '%s' cannot be hooked: %s",
+			   "some allocations by the program's own operators new and delete are "
+			   "missing: '%s' cannot be hooked (%s)",
 			   spec->name, why.text);
 }
 
@@ -259,8 +259,8 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	if (!receive(fd)) {
 		if (needed)
 			ms_err_set(err,
-				   "cannot hook anything in '%s': it ended, or did not wait for "
-				   "ms-record",
+				   "cannot hook anything in '%s': it ended, or stopped waiting for "
+				   "ms-record and ran on",
 				   s->name);
 		return false;
 	}

@@ -87,24 +87,24 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	if (i == MG_HOOKS_MAX)
 		return ms_err_set(err, HOOK_LIMIT_REACHED);
 	if (!w->hooks_at)
-		return ms_err_set(err, "no memory was left for it");
+		return ms_err_set(err, "the program has no memory left for the hook");
 	uint64_t at = i < w->count ? w->hooks[i].slot : slot_for(w, &place->module);
 	if (!at)
 		return ms_err_set(
 			err, w->waits(w) ? "no address space is free within " MG_JUMP_REACH_NAME
 					   " of it"
-					 : "the program did not wait for the hook");
+					 : "the program stopped waiting for the hook and ran on");
 	size_t n = hook_code(&w->h, place->address, place->bytes, code);
 	if (patch_plan(&p, place->address, code, n, place->bytes, at, err))
 		return -1;
 	if (!w->waits(w))
-		return ms_err_set(err, "the program did not wait for the hook");
+		return ms_err_set(err, "the program stopped waiting for the hook and ran on");
 	struct mg_hook *h = &w->hooks[i];
 	*h = p.hook;
 	patch_slot(&p, w->enter, hook, slot);
 	if (hijack_write(&w->h, hook, h, sizeof *h) || hijack_write(&w->h, at, slot, sizeof slot) ||
 	    hijack_write(&w->h, h->entry, h->patched, h->bytes))
-		return ms_err_set(err, "its memory cannot be written to");
+		return ms_err_set(err, "its code cannot be written to");
 	w->count += i == w->count;
 	w->spare = page_of(at) == w->spare ? 0 : w->spare;
 	return 0;

@@ -229,7 +229,7 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 		if (!over)
 			return ms_err_set(err, "unsupported instruction in the prologue");
 		if (!padded(in + i, count - i, p->hook.entry))
-			return ms_err_set(err, "its code is too short");
+			return ms_err_set(err, "its code is too short for a jump");
 		p->hook.bytes = MG_JUMP_BYTES;
 	}
 	return over ? 0 : put_jump(p, p->hook.entry + p->hook.bytes, err);

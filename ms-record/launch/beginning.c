@@ -134,7 +134,7 @@ static int reach_number(const struct beginning *b, pid_t pid, struct ms_err *err
 	}
 	if (why != AT_CALL || !await_number(b, pid, &r))
 		return ms_err_set(err,
-				  "its C library is not known: its threads cannot be told apart");
+				  "its C library is unknown, so its threads cannot be identified");
 	return 0;
 }
 

@@ -219,7 +219,7 @@ def short():
         void *calloc(size_t n, size_t size) { return memset(malloc(n * size), 0, n * size); }
         void *realloc(void *p, size_t n) { return malloc(n); }
         int main(void) { for (int i = 0; i < 100; i++) free(malloc(100)); puts("done"); return 0; }""")
-    refused("cannot record 'short': its malloc cannot be hooked: its code is too short", "./short")
+    refused("cannot record 'short': its malloc cannot be hooked (its code is too short for a jump)", "./short")
     r = run(RECORD, "--no-symbols", "-o", "run.trace", "--", "sh", "-c", "./short; exit $?")
     check(r.returncode == 0 and r.stdout == b"done\n", f"short: {r}")
     check(b"; every event of this program recorded\n" in r.stderr and b"1 further program was recorded in part or not at all" in r.stderr,

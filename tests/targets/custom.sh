@@ -116,8 +116,8 @@ refused() { # SPEC WHY
 	grep -q "^ms-record: cannot hook '.*': $2" refused.err || fail "$1: $(cat refused.err)"
 	if [ -s refused.out ] || [ -e refused.trace ]; then fail "$1: it was run"; fi
 }
-refused 'short_one(size) -> ptr' 'its code is too short'
-refused 'cloned(size) -> ptr' 'the compiler made a copy of it with other arguments'
+refused 'short_one(size) -> ptr' 'its code is too short for a jump'
+refused 'cloned(size) -> ptr' "calls to 'cloned.constprop.0', a copy that the compiler specialized, would be missed"
 refused 'twice(size) -> ptr' 'there are several: twice in refused, twice in refused'
 refused 'back(size) -> ptr' 'it jumps back into its prologue'
 for bad in 'f' 'f(x)' 'f(size)' 'f(_)' 'f(size, size) -> ptr' 'f(_) -> ptr' 'f(size) -> int' '(size) -> ptr' 'f(size) -> ptr at once' 'f(ptr) -> pool'; do
