@@ -173,17 +173,18 @@ static void print_lost(const struct control *c)
 	for (size_t i = 0; i < c->images.n; i++) {
 		const char *lost = images_lost(&c->images.v[i]);
 		if (lost && n++ < LOST_NAMED)
-			line("trouble", "'%s' was %s meanwhile", c->images.v[i].file, lost);
+			line("trouble", "'%s' was %s during the recording", c->images.v[i].file,
+			     lost);
 	}
 	if (n > LOST_NAMED)
-		line("trouble", "%zu more trace%s removed or replaced meanwhile", n - LOST_NAMED,
-		     n - LOST_NAMED == 1 ? " was" : "s were");
+		line("trouble", "%zu more trace%s removed or replaced during the recording",
+		     n - LOST_NAMED, n - LOST_NAMED == 1 ? " was" : "s were");
 }
 
 /* Explains in `text` why recording stopped early. Returns false if it did not stop early. */
 static bool stopped(const struct image *m, char text[400])
 {
-	const char *then = "recording stopped there, the program went on";
+	const char *then = "recording stopped, the program continued";
 	if (m->error)
 		snprintf(text, 400, "%.330s: %s", m->error, then);
 	else if (m->damage[0])

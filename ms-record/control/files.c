@@ -159,7 +159,8 @@ static int move_old(struct files *f, struct ms_err *err)
 	if (fstatat(folder, f->dest.name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0; /* another recorder has already renamed it */
 	if (!S_ISREG(st.st_mode))
-		return ms_err_set(err, "cannot write '%s': it has since been replaced", f->path);
+		return ms_err_set(err, "cannot write '%s': another file has just replaced it",
+				  f->path);
 	int fd = openat(folder, f->dest.name, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (fd >= 0) /* without permission to open it, its lock cannot be checked */
 		held = hold(f, fd);

@@ -86,7 +86,8 @@ static void follow_ring(struct walk *k)
 		uint64_t w[ARENA_WORDS];
 		/* add_heaps checks that an arena is there. */
 		if (at & 7 || !walk_get(k, at, w, sizeof w) || !is_link(w[ARENA_TOP])) {
-			walk_missing(k, "the list of arenas is damaged, or changed meanwhile");
+			walk_missing(k,
+				     "the list of arenas is damaged, or changed while it was read");
 			return;
 		}
 		add_arena(k, at, w);
@@ -183,7 +184,8 @@ static void add_heaps(struct walk *k, const struct arena *a)
 		uint64_t info[3]; /* arena, previous heap, size */
 		if (!walk_get(k, heap, info, sizeof info) || info[0] != a->at ||
 		    info[2] > HEAP_MOST || head > HEAP_INFO_MOST) {
-			walk_missing(k, "an arena's heap is damaged, or was unmapped meanwhile");
+			walk_missing(
+				k, "an arena's heap is damaged, or was unmapped while it was read");
 			return;
 		}
 		uint64_t first = heap == own ? a->at + sizeof a->words : heap + head;

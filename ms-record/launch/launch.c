@@ -151,7 +151,7 @@ static int find(struct launch *l, const char *name, struct ms_err *err)
 	if (there || (errno != ENOENT && errno != ENOTDIR))
 		l->status = 126;
 	if (there && S_ISDIR(st.st_mode))
-		return ms_err_set(err, "cannot run '%s': a folder", name);
+		return ms_err_set(err, "cannot run '%s': it is a folder", name);
 	if (!there || access(name, X_OK))
 		return ms_err_sys(err, "cannot run '%s'", name);
 	l->program = ms_xstrdup(name);
@@ -218,7 +218,7 @@ static int check_dynamic(struct launch *l, const char *path, const char *linker,
 	bool glibc = !strncmp(name, CPU_LINKER, sizeof CPU_LINKER - 1),
 	     musl = !strncmp(name, "ld-musl", 7);
 	if (!glibc && !musl)
-		return refuse(path, "it is not a program for the GNU C library or musl", err);
+		return refuse(path, "it is linked against neither glibc nor musl", err);
 	if (m->checked)
 		return refuse(path,
 			      "a sanitizer is linked into it, whose malloc cannot be interposed or "
@@ -227,7 +227,7 @@ static int check_dynamic(struct launch *l, const char *path, const char *linker,
 			      "-static-libtsan), or use --poll",
 			      err);
 	if (musl)
-		l->inject = "it is a program for musl";
+		l->inject = "it is linked against musl";
 	l->own_malloc = !musl && (m->exported || (m->defined && !m->wanted));
 	if (l->own_malloc)
 		l->inject = "it has a malloc of its own";
@@ -290,7 +290,7 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 		rc = check(l, script, depth + 1, err);
 	else {
 		l->status = 126;
-		rc = ms_err_set(err, "cannot run '%s': not a program", path);
+		rc = ms_err_set(err, "cannot run '%s': it is not a program", path);
 	}
 	close(fd);
 	return rc;
@@ -343,11 +343,12 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 				  "or in ../lib/memscope: reinstall MemScope");
 	if (launch_preloadable(&l->guest))
 		return 0;
-	return ms_err_set(err,
-			  "cannot preload '%s': its path has a space or a colon, and no link to it "
-			  "can be made in XDG_CACHE_HOME, '~/.cache', or for root '/run': install "
-			  "MemScope elsewhere",
-			  l->guest);
+	return ms_err_set(
+		err,
+		"cannot preload '%s': its path has a space or a colon, and no link to it can be "
+		"created in XDG_CACHE_HOME, '~/.cache', or for root '/run': install "
+		"MemScope elsewhere",
+		l->guest);
 }
 
 /* ---- run ---- */

@@ -232,7 +232,7 @@ grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
 "$BIN/ms-record" -o /dev/full /usr/bin/python3 -c 'x = [b"x" * 1000 + b"%d" % i for i in range(100000)]' 2>err || fail "/dev/full, Python: status $?"
 grep -q '^  at end .* blocks$' err || fail "/dev/full: a reason for no scan that is none: $(cat err)"
 "$BIN/ms-record" -q -o /dev/full true 2>err || fail "/dev/full with -q: status $?"
-[ "$(cat err)" = "ms-record: '/dev/full': cannot write the trace: No space left on device: recording stopped there, the program went on" ] ||
+[ "$(cat err)" = "ms-record: '/dev/full': cannot write the trace: No space left on device: recording stopped, the program continued" ] ||
 	fail "/dev/full with -q: $(cat err)"
 
 # ---- no descriptor left to watch the program with: its end is seen all the same ----
