@@ -70,8 +70,7 @@ void attach_tells(struct attach *a, const char *socket)
 
 const char *attach_reason(const char *text)
 {
-	static const char *const begins[] = {"cannot attach to ", "cannot record ", "cannot run ",
-					     "cannot wake "};
+	static const char *const begins[] = {"cannot attach to ", "cannot record ", "cannot run "};
 	bool cut = false, quoted = false;
 	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
 		cut |= !strncmp(text, begins[i], strlen(begins[i]));

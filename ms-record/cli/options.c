@@ -22,7 +22,7 @@ static const struct ms_cli_option rows[] = {
 	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(record.duration_ns, "", NULL), 3,
 	 "stop recording after DUR; COMMAND continues"},
 	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(record.files.max_bytes, "1M", NULL), 5,
-	 "stop recording when the traces together reach SIZE"},
+	 "stop recording when all traces together reach SIZE"},
 	{"keep", 0, "live|last:DUR", options_keep, MS_AT(record.files), 6,
 	 "keep less; live: at --max-size, drop blocks already freed and continue; last:DUR: keep "
 	 "the events of the last DUR, and what was live before"},
@@ -33,67 +33,67 @@ static const struct ms_cli_option rows[] = {
 	{"sample=seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
 	 "random seed (default 0 = a new one each time)"},
 	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
-	 "which further processes to record; all: trivial ones too, fork: children that do not "
-	 "exec, exec: programs that are run, none, or names: 'cc1*,ld'"},
+	 "which further processes to record; all: even those with few allocations, fork: children "
+	 "that do not exec, exec: programs that are run, none, or names: 'cc1*,ld'"},
 	{"wait", 0, "all", options_wait, MS_AT(record.wait_all), 0,
 	 "continue after COMMAND until every process that it started has ended, as for daemons; a "
 	 "signal stops it"},
 	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
 	 "longest stack kept whole (default 512); deeper ones lose their middle"},
 	{"mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
-	 "mmap, munmap, mremap, brk and sbrk too, apart from the heap"},
+	 "also record mmap, munmap, mremap, brk and sbrk, separately from the heap"},
 	{"resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
-	 "what each resident page is for, at the end and whenever leaks are looked for"},
+	 "record what uses each resident page, at the end and at each leak scan"},
 	{"with", 0, "WHAT", NULL, MS_WHOLE(0), 0, "record more"},
 	{"with=usable-size", 0, NULL, ms_cli_flag, MS_AT(record.session.usable_size), 0,
-	 "how many bytes each block really takes"},
+	 "the usable size of each block (malloc_usable_size)"},
 	{"with=free-stacks", 0, NULL, ms_cli_flag, MS_AT(record.session.free_stacks), 0,
-	 "the call stacks of frees too"},
+	 "the call stacks of frees"},
 	{"with=addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
 	 "the addresses of blocks"},
 	{"with=verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
-	 "check every call stack against an independent unwinder"},
+	 "check every call stack with a second unwinder (slow)"},
 	{"without", 0, "WHAT", NULL, MS_WHOLE(0), 0, "record less"},
 	{"without=symbols", 0, NULL, ms_cli_flag, MS_AT(record.no_symbols), 0,
-	 "append no symbols at the end"},
+	 "append no symbols to the trace"},
 	{"without=cache", 0, NULL, ms_cli_flag, MS_AT(record.no_cache), 0,
 	 "look symbols up again; keep none in ~/.cache/memscope"},
 	{"without=args", 0, NULL, ms_cli_flag, MS_AT(record.session.no_args), 0,
 	 "leave the command line and environment out of the trace"},
 	{"without=interpreter", 0, NULL, ms_cli_flag, MS_AT(record.session.no_interpreter), 0,
-	 "leave out the frames of Python's functions"},
+	 "leave out the frames of Python functions"},
 	{"without=addresses", 0, NULL, ms_cli_flag, MS_AT(no_addresses), 0,
 	 "the addresses of blocks (default)"},
 	{"hook", 0, "SPEC", options_hook, MS_AT(record.session.hooks), 0,
 	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
 	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 9,
-	 "find leaks at the end; blocks that nothing points to; auto: if that takes less than DUR "
-	 "(default auto:2s)"},
+	 "find leaks, live blocks that nothing points to, at the end, in at most DUR; auto: if "
+	 "COMMAND exits normally (default auto:2s); yes: even if it is killed (default yes:1m)"},
 	{"leak-check=mark", 0, "NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
-	 "also at the mark"},
+	 "also find leaks at each mark NAME"},
 	{"leak-check=align", 0, "1|4|8", options_leak_align, MS_AT(record.scan.align), 0,
 	 "look for pointers at multiples of this many bytes (default 8); less for packed structs"},
 	{"leak-check=mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
 	 "clear these bits of a word before it is used as an address; for tagged pointers"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
-	 "compression level of zstd, 1 to 19 (default 3)"},
+	 "zstd compression level, 1 to 19 (default 3)"},
 	{.help = "How it is recorded"},
 	{"env", 0, "NAME=VALUE", options_env, MS_AT(record.launch.env), 0,
 	 "set a variable for COMMAND; may be repeated"},
 	{"interval", 'i', "DUR", ms_cli_duration, MS_RANGE(record.interval_ns, "1ms", NULL), 0,
 	 "time between samples of /proc (default 100ms)"},
 	{"buffer", 0, "SIZE", ms_cli_size, MS_RANGE(record.session.buffer_bytes, "1M", NULL), 0,
-	 "limit of shared memory for buffers (default 64M)"},
+	 "limit of shared memory for event buffers (default 64M)"},
 	{"buffer=wait", 0, "[DUR]2s", ms_cli_duration, MS_RANGE(record.session.wait_ns, "", NULL),
-	 0, "a thread whose buffer is full waits (default, 2s), then loses events"},
+	 0, "a thread whose buffer is full waits up to DUR, then loses events (default wait:2s)"},
 	{"buffer=drop", 0, NULL, options_drop, MS_AT(record.session.wait_ns), 0,
-	 "it continues and loses events"},
+	 "a thread whose buffer is full loses events at once"},
 	{.help = "Instead of recording"},
 	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 12,
 	 "say what would work here, what would not, and why; for -p PID or COMMAND"},
 	{"standby", 0, NULL, ms_cli_flag, MS_AT(standby), 0,
-	 "run COMMAND so that ms-record -p can record it later, without tracing"},
+	 "run COMMAND so that ms-record -p can record it later, without ptrace"},
 	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 11,
 	 "send a command to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, "
 	 "resident[:NAME], pause, resume, stop or status"},
@@ -102,11 +102,11 @@ static const struct ms_cli_option rows[] = {
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
 	 "(default 1s), -d, -o and -q as above"},
 	{"poll=csv", 0, "[FILE]-", ms_cli_name, MS_AT(poll.csv), 0,
-	 "one line per sample, to standard output or FILE"},
+	 "write one CSV line per sample, to standard output or FILE"},
 	{"poll=growth", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,
 	 "warn only if the heap grows by RATE or more, such as 1M/m"},
 	{"poll=openmetrics", 0, "FILE", ms_cli_name, MS_AT(poll.metrics), 0,
-	 "keep the current figures in FILE, for Prometheus"},
+	 "keep the latest figures in FILE, for Prometheus"},
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(record.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
@@ -116,7 +116,8 @@ static const struct ms_cli_option rows[] = {
 	 "status 1 when true; 'growth > RATE': the heap grows faster, such as 1MiB/min, judged at "
 	 "the end, also with --poll; 'heap > SIZE': as soon as it is larger, with --poll only"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
-	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "print more at the end"},
+	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0,
+	 "print a longer summary at the end"},
 	{0},
 };
 
@@ -193,9 +194,11 @@ static int check_leak(const struct options *o, struct ms_err *err)
 	if (!r->session.leak_mark)
 		return 0;
 	if (r->scan.wish != SCAN_AUTO)
-		return ms_err_set(err, "--leak-check=mark needs --leak-check=auto: with %s",
-				  r->scan.wish == SCAN_NO ? "no, nothing is scanned"
-							  : "yes, the command is traced");
+		return ms_err_set(
+			err, "--leak-check=mark cannot be combined with --leak-check=%s",
+			r->scan.wish == SCAN_NO
+				? "no: nothing is scanned"
+				: "yes: a command under ptrace cannot be scanned at a mark");
 	if (r->session.sample_bytes)
 		return ms_err_set(err, "--leak-check=mark cannot be combined with --sample");
 	return 0;
@@ -234,17 +237,18 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		{"buffer=drop", "is for commands: an attached process never waits"},
 		{"mmap", "is for commands"},
 		{"with=usable-size", "is for commands"},
-		{"wait", "is for commands: each process is recorded until it ends"},
-		{"leak-check", "is for commands, except auto:DUR, which --tell leak-check obeys"}};
+		{"wait", "is for commands: an attached process is always recorded until it ends"},
+		{"leak-check", "takes only auto:DUR, the time limit of --tell leak-check"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (ms_cli_given(&o->cli, refused[i][0]) &&
 		    (strcmp(refused[i][0], "leak-check") || r->scan.wish != SCAN_AUTO))
 			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
 	if (r->follow.which == FOLLOW_EXEC)
-		return ms_err_set(err, "-p: --follow=exec: the programs that an attached process "
-				       "runs are not recorded");
+		return ms_err_set(err, "--follow=exec cannot be combined with -p: programs that an "
+				       "attached process runs are not recorded");
 	if (r->session.start_mark)
-		return ms_err_set(err, "-p: --start-after mark:NAME is for commands");
+		return ms_err_set(
+			err, "-p: --start-after mark:NAME is for commands; use --start-after DUR");
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);
@@ -275,9 +279,9 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 			      !strcmp(name, "with=verify"));
 	if (name)
 		return ms_err_set(err,
-				  never ? "--standby: --%s cannot be combined with it"
-					: "--standby: --%s is for the ms-record -p that wakes the "
-					  "command",
+				  never ? "--standby cannot be combined with --%s"
+					: "--standby: --%s is for the ms-record -p that records "
+					  "the command later",
 				  name);
 	const struct hooks *hooks = &o->record.session.hooks;
 	size_t bytes = 1;

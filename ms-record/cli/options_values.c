@@ -48,11 +48,11 @@ int options_drop(const struct ms_cli_arg *arg, struct ms_err *err)
 int options_wait(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	*(bool *)arg->to = true;
-	return strcmp(arg->text, "all") == 0
-		       ? 0
-		       : ms_err_set(err,
-				    "bad --wait '%s': all; without it, COMMAND alone is waited for",
-				    arg->text);
+	return strcmp(arg->text, "all") == 0 ? 0
+					     : ms_err_set(err,
+							  "bad --wait '%s': use all; without "
+							  "--wait, only COMMAND is waited for",
+							  arg->text);
 }
 
 int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -78,7 +78,8 @@ int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 			break;
 		return o->ns >= 10000000 && o->ns <= UINT64_C(3600000000000)
 			       ? 0
-			       : ms_err_set(err, "bad --leak-check '%s': use 10ms to 1h", s);
+			       : ms_err_set(err, "bad --leak-check '%s': DUR must be 10ms to 1h",
+					    s);
 	}
 	return ms_err_set(
 		err,
@@ -138,8 +139,10 @@ int options_start(const struct ms_cli_arg *arg, struct ms_err *err)
 	if (strncmp(s, "mark:", 5)) {
 		if (ms_parse_duration(s, &o->start_after_ns, err))
 			return -1;
-		return o->start_after_ns ? 0
-					 : ms_err_set(err, "bad --start-after '%s': too short", s);
+		return o->start_after_ns
+			       ? 0
+			       : ms_err_set(err, "bad --start-after '%s': it must be more than 0",
+					    s);
 	}
 	o->session.start_mark = s + 5;
 	if (!s[5] || strlen(s + 5) > 255)
@@ -272,7 +275,9 @@ static int check_given(const struct options *o, struct ms_err *err)
 	const char *name = ms_cli_other(&o->cli, "output duration interval pid level quiet env "
 						 "without=args poll proc-root fail-on");
 	if (name)
-		return ms_err_set(err, "--%s does not go with --poll: it records nothing", name);
+		return ms_err_set(
+			err, "--%s cannot be combined with --poll, which records no allocations",
+			name);
 	if (ms_cli_given(&o->cli, "level") && !o->record.files.output)
 		return ms_err_set(err, "--level is for the trace: --poll needs -o FILE then");
 	if (o->poll.pid && o->record.launch.env.n)
@@ -291,8 +296,8 @@ static int check_output(const struct options *o, struct ms_err *err)
 				  "%s",
 				  csv ? "--poll=csv:FILE" : "'fd:N' or a named pipe");
 	if (p->metrics && !strcmp(p->metrics, "-"))
-		return ms_err_set(err,
-				  "--poll=openmetrics needs a file, which is replaced each time");
+		return ms_err_set(
+			err, "--poll=openmetrics needs a regular file: each sample replaces it");
 	if (csv && trace)
 		return ms_err_set(err, "-o - and --poll=csv cannot both use standard output");
 	return 0;
@@ -310,7 +315,7 @@ int options_check_poll(struct options *o, struct ms_err *err)
 	if (!p->pid && !r->launch.command[0])
 		return ms_err_set(err, "no process to poll: give COMMAND or -p PID");
 	if (!p->pid && r->proc_root)
-		return ms_err_set(err, "--proc-root needs -p: a command that is run is in /proc");
+		return ms_err_set(err, "--proc-root needs -p: COMMAND is always in /proc");
 	if (!r->interval_asked)
 		r->interval_ns = UINT64_C(1000000000);
 	return check_given(o, err) || check_output(o, err) ? -1 : 0;

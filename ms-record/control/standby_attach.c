@@ -73,7 +73,7 @@ static int receive(struct standby_attach *w)
 
 static int refuse(pid_t pid, const char *why, struct ms_err *err)
 {
-	return ms_err_set(err, "cannot wake process %d: %s", (int)pid, why);
+	return ms_err_set(err, "cannot record process %d on standby: %s", (int)pid, why);
 }
 
 static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_err *err)
@@ -82,7 +82,7 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 	struct stat got;
 	a->why[sizeof a->why - 1] = a->hooks[sizeof a->hooks - 1] = '\0';
 	if (a->magic != MG_MAGIC || a->version != MG_LAYOUT_VERSION)
-		return refuse(pid, "another version of ms-record holds it on standby", err);
+		return refuse(pid, "it was put on standby by another version of ms-record", err);
 	if (!a->ok)
 		return refuse(pid, a->why, err);
 	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != inode)
@@ -94,8 +94,8 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 	if (a->pid == (uint32_t)pid)
 		return 0;
 	return ms_err_set(err,
-			  "cannot wake process %d: it was forked by process %u, with which it is "
-			  "recorded; give that PID",
+			  "cannot record process %d on standby: it was forked by process %u, with "
+			  "which it is recorded; give that PID",
 			  (int)pid, a->pid);
 }
 
@@ -112,8 +112,9 @@ static int check_options(const struct control_options *o, pid_t pid, struct ms_e
 			      err);
 	if (!name)
 		return 0;
-	return ms_err_set(err, "cannot wake process %d: %s cannot be combined with --standby",
-			  (int)pid, name);
+	return ms_err_set(
+		err, "cannot record process %d on standby: %s cannot be combined with --standby",
+		(int)pid, name);
 }
 
 static int ask(struct standby_attach *w, pid_t pid, int proc, const struct control_options *o,

@@ -122,8 +122,8 @@ int poll_metrics_start(struct poll *p, struct ms_err *err)
 	bool direct = file.direct;
 	ms_file_end(&file, -1, err); /* discards the file: it was only a check */
 	return direct ? ms_err_set(err,
-				   "cannot write '%s': --poll=openmetrics needs a file, which is "
-				   "replaced each time",
+				   "cannot write '%s': --poll=openmetrics needs a regular file: "
+				   "each sample replaces it",
 				   p->opt->metrics)
 		      : 0;
 }

@@ -111,6 +111,6 @@ if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
 fi
 
 # ---- refused ----
-is 'another word' "$("$BIN/ms-record" --wait=some true 2>&1)" "ms-record: bad --wait 'some': all; without it, COMMAND alone is waited for"
-is '-p' "$("$BIN/ms-record" --wait=all -p 1 2>&1)" 'ms-record: -p: --wait is for commands: each process is recorded until it ends'
+is 'another word' "$("$BIN/ms-record" --wait=some true 2>&1)" "ms-record: bad --wait 'some': use all; without --wait, only COMMAND is waited for"
+is '-p' "$("$BIN/ms-record" --wait=all -p 1 2>&1)" 'ms-record: -p: --wait is for commands: an attached process is always recorded until it ends'
 finish

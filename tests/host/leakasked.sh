@@ -39,6 +39,6 @@ ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace -p $! &
 ask 'attached' 1 "$late"
 finish
 for wish in yes no; do
-	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: -p: --leak-check is for commands, except auto:DUR, which --tell leak-check obeys'
+	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: -p: --leak-check takes only auto:DUR, the time limit of --tell leak-check'
 done
 finish

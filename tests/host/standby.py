@@ -229,10 +229,10 @@ def refusals():
     compare("recorded while others asked", "run.trace", want)
     for options in (["-o", "x"], ["-d", "1"], ["--mmap"], ["--follow=all"]):
         said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=600)
-        check(said.returncode == 125 and "is for the ms-record -p that wakes" in said.stderr, f"{options}: {said.stderr}")
+        check(said.returncode == 125 and "is for the ms-record -p that records the command later" in said.stderr, f"{options}: {said.stderr}")
     for options in (["-s", "4k"], ["--free-stacks"], ["--verify"]):
         said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=600)
-        check(said.returncode == 125 and "cannot be combined with it" in said.stderr, f"{options}: {said.stderr}")
+        check(said.returncode == 125 and "--standby cannot be combined with --" in said.stderr, f"{options}: {said.stderr}")
     for command, status in ((["true"], 0), (["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -9 $$"], -9), (["./none"], 127),
                             (["/"], 126)):
         said = subprocess.run([RECORD, "--standby", *command], capture_output=True, check=False, timeout=600)

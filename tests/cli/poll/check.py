@@ -439,7 +439,7 @@ def check_max_heap():
 def check_refused():
     for args, why in (
             ([], "no process to poll"), (["-p", "1", "true"], "not both"), (["-p", "x"], "bad --pid 'x'"),
-            (["--mmap", "true"], "--mmap does not go with --poll"), (["--csv", "true"], "use --poll=csv:FILE"),
+            (["--mmap", "true"], "--mmap cannot be combined with --poll"), (["--csv", "true"], "use --poll=csv:FILE"),
             (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
             (["--warn-rate", "1M", "true"], "bad --poll=growth"), (["--max-growth", "1M/mins", "true"], "bad --fail-on"),
             (["--openmetrics=-", "true"], "needs a file"), (["-z", "3", "true"], "-o FILE"),
