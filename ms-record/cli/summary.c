@@ -71,7 +71,7 @@ static const char *became(const struct control *c, char room[64])
 {
 	if (!c->attached || (!c->stopped && c->status >= 0))
 		return ended(c->status, room);
-	return c->stopped ? "was recorded and detached" : "ended or became another program";
+	return c->stopped ? "was recorded and detached" : "ended or was replaced by exec";
 }
 
 static unsigned percent(uint64_t part, uint64_t whole)
@@ -116,7 +116,7 @@ static void print_quality(const struct control *c, const struct image *m)
 	const char *whose = other_trouble(c, m, &lost) || c->missed ? " of this program" : "";
 	fputs("; ", stderr);
 	if (images_lost(m))
-		fputs("its trace is lost", stderr);
+		fprintf(stderr, "its trace was %s", images_lost(m));
 	else if (t->lost)
 		fprintf(stderr, "%s events lost%s", COUNT(t->lost),
 			t->violations ? ", the others recorded" : "");
@@ -125,13 +125,14 @@ static void print_quality(const struct control *c, const struct image *m)
 	else if (!t->events)
 		fputs("nothing recorded", stderr);
 	else if (c->opt->session.sample_bytes)
-		fprintf(stderr, "sampled every %s on average", SIZE(c->opt->session.sample_bytes));
+		fprintf(stderr, "sampled every %s of allocations on average",
+			SIZE(c->opt->session.sample_bytes));
 	else if (images_elsewhere(m))
 		print_elsewhere(m);
 	else if (images_unhooked(m))
 		fprintf(stderr, "recorded in part: %s is not hooked", images_unhooked(m));
 	else if (t->paused_allocations && t->paused_ns)
-		fprintf(stderr, "every event%s recorded outside the pauses", whose);
+		fprintf(stderr, "every event%s recorded except during pauses", whose);
 	else if (c->attached)
 		fprintf(stderr, "every event%s recorded while attached", whose);
 	else if (c->stop_why)
@@ -204,8 +205,8 @@ void summary_failures(const struct control *c)
 			fprintf(stderr, "ms-record: '%s': %s\n", m->file, why);
 	}
 	if (n > LOST_NAMED)
-		fprintf(stderr, "ms-record: the same in %zu more trace%s\n", n - LOST_NAMED,
-			PLURAL(n - LOST_NAMED));
+		fprintf(stderr, "ms-record: recording also stopped early in %zu more trace%s\n",
+			n - LOST_NAMED, PLURAL(n - LOST_NAMED));
 }
 
 /* Prints how many events were lost, and what can be done about that. */
@@ -215,9 +216,9 @@ static void print_losses(const struct control *c, const struct image *m)
 	const char *why = "";
 	char room[40];
 	if (c->attached && !c->opt->session.sample_bytes)
-		why = ": an attached program is never held up; -s 512k records less";
+		why = ": threads of an attached process never wait; to record less: -s 512k";
 	else if (!c->attached && !c->opt->session.wait_ns)
-		why = ": without --buffer=drop the program waits instead";
+		why = ": threads wait instead if --buffer=drop is omitted";
 	if (t->lost)
 		line("lost", "%s of %s events%s; more room: %s", COUNT(t->lost),
 		     COUNT(t->events + t->lost), why, larger_buffer(c, room));
@@ -256,7 +257,7 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 	const struct stats *t = &m->stats;
 	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", " : "",
 	     rss_words(m, rss));
-	line("at end", "%s, estimated, like the peak, from %s allocations",
+	line("at end", "%s; this and the peak are estimated from %s sampled allocations",
 	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
@@ -291,11 +292,11 @@ static void print_mapped(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (c->opt->session.mapped)
-		line("mapped", "peak %s at %s, at end %s, in %s call%s", SIZE(t->mapped_peak_bytes),
-		     DURATION(t->mapped_peak_ns), SIZE(t->mapped_bytes), COUNT(t->maps),
-		     PLURAL(t->maps));
+		line("mapped", "peak %s at %s, at end %s, in %s mapping call%s",
+		     SIZE(t->mapped_peak_bytes), DURATION(t->mapped_peak_ns), SIZE(t->mapped_bytes),
+		     COUNT(t->maps), PLURAL(t->maps));
 	if (m->guest.no_usable)
-		line("usable", "sizes were not recorded: %s does not report them",
+		line("usable", "usable sizes were not recorded: %s does not report them",
 		     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
 }
 
@@ -306,16 +307,16 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		line("heap", "%s: %s", m->name, m->note);
 	else if (!c->attached && !c->attach && !m->guest.own_malloc && images_own_malloc(m))
 		line("heap",
-		     "no allocation was seen: %s has its own malloc, which a preloaded library "
-		     "cannot see",
+		     "no allocation was seen: '%s' has its own malloc, which a preloaded library "
+		     "cannot intercept",
 		     m->name);
 	else if (c->opt->session.sample_bytes && m->guest.ready)
-		line("heap", "no allocation was sampled in %s", m->name);
+		line("heap", "no allocation of '%s' was sampled", m->name);
 	else if (!m->guest.ready)
-		line("heap", "no allocation was seen: the recorder's library did not start in %s",
+		line("heap", "no allocation was seen: the recorder's library did not start in '%s'",
 		     m->name);
 	else
-		line("heap", "no allocation was seen: %s made none through %s", m->name,
+		line("heap", "no allocation was seen: '%s' allocated nothing through %s", m->name,
 		     m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
 }
 
@@ -327,8 +328,7 @@ static void print_hooks(const struct control *c)
 	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
 		if (!c->hooks.placed[i] &&
 		    !strstr(c->hooks.refused.text, c->opt->session.hooks.v[i].name))
-			line("hooks",
-			     "'%s' was not found in any program, nor in a module that it loaded",
+			line("hooks", "'%s' was not found in any program or loaded module",
 			     c->opt->session.hooks.v[i].name);
 }
 
@@ -338,10 +338,10 @@ static void print_left(const struct control *c)
 	const char *then = c->opt->wait_all || c->attached ? "" : ": --wait=all";
 	for (size_t i = 0; i < c->left.n && i < LOST_NAMED; i++)
 		line("left", "pid %d %s and is no longer recorded%s", (int)c->left.v[i],
-		     getpid() == 1 ? "ends with ms-record, which is process 1 here," : "goes on",
+		     getpid() == 1 ? "is killed when ms-record (process 1 here) exits," : "goes on",
 		     then);
 	if (c->left.n > LOST_NAMED)
-		line("left", "%zu more are no longer recorded", c->left.n - LOST_NAMED);
+		line("left", "%zu more processes are no longer recorded", c->left.n - LOST_NAMED);
 }
 
 /* Prints what was not recorded because an option excluded it. */
@@ -358,7 +358,7 @@ static void print_gaps(const struct control *c, const struct image *m)
 	else if (t->started_late_ns)
 		line("start", "recording began %s after the start: %s allocations not recorded%s",
 		     DURATION(t->started_late_ns), COUNT(t->paused_allocations),
-		     t->paused_ns ? " (with the pauses)" : "");
+		     t->paused_ns ? ", including those during pauses" : "");
 	if (m->full && c->opt->files.keep_last_ns)
 		line("limit", "--keep=last: %s: recording stopped after %s, the program went on",
 		     c->writer.limit.why, DURATION(m->full_ns));
@@ -369,7 +369,9 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     SIZE(c->opt->files.max_bytes), DURATION(m->full_ns),
 		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
 	if (m->dropped_events)
-		line("dropped", "%s events before %s (--keep=%s): only what was live then is known",
+		line("dropped",
+		     "%s events before %s (--keep=%s); the blocks that were live at that time are "
+		     "kept",
 		     COUNT(m->dropped_events), DURATION(m->dropped_ns),
 		     c->opt->files.keep_last_ns ? "last" : "live");
 	if (c->run.started_ns && t->paused_ns)
@@ -389,8 +391,8 @@ static void print_one(const struct control *c, const struct attach *attach)
 		return;
 	if (c->attached)
 		line("stops",
-		     "one thread for %s, all %u for %s to attach, %u time%s for at most %s to "
-		     "detach",
+		     "to attach: one thread for %s, then all %u for %s; to detach: %u stop%s of at "
+		     "most %s",
 		     DURATION(t->map_ns), t->threads, DURATION(t->patch_ns), t->leave_stops,
 		     PLURAL(t->leave_stops), DURATION(t->leave_ns));
 	else
@@ -398,13 +400,13 @@ static void print_one(const struct control *c, const struct attach *attach)
 		     c->launch.inject + sizeof "it" - 1);
 	if (c->attached && t->asleep + t->cut_short)
 		line("waiting",
-		     "%u thread%s left alone, for %s; %u system call%s may have returned early",
-		     t->asleep, PLURAL(t->asleep),
-		     t->asleep == 1 ? "it waited in the kernel" : "they waited in the kernel",
-		     t->cut_short, PLURAL(t->cut_short));
-	line("hooks", "%u function%s, %u thread%s moved off rewritten code%s%s", t->hooks,
+		     "%u thread%s waiting in the kernel %s not stopped; %u system call%s may have "
+		     "been cut short",
+		     t->asleep, PLURAL(t->asleep), t->asleep == 1 ? "was" : "were", t->cut_short,
+		     PLURAL(t->cut_short));
+	line("hooks", "%u function%s hooked, %u thread%s moved off rewritten code%s%s", t->hooks,
 	     PLURAL(t->hooks), t->moved, PLURAL(t->moved),
-	     t->adopted ? "; those of an earlier recorder were used again" : "",
+	     t->adopted ? "; hooks of an earlier ms-record were reused" : "",
 	     t->left ? "; buffers were left in the process" : "");
 }
 
@@ -439,8 +441,8 @@ static void print_cost(const struct image *m)
 			 m->scan.state ? "the leak scan" : "--resident",
 			 DURATION(m->scan.pause_ns));
 	if (t->waited_ns)
-		line("cost", "threads waited %s in all (longest %s)%s", DURATION(t->waited_ns),
-		     DURATION(t->waited_max_ns), scan);
+		line("cost", "threads waited %s in all for the recorder (longest wait %s)%s",
+		     DURATION(t->waited_ns), DURATION(t->waited_max_ns), scan);
 	else
 		line("cost", "no thread waited for the recorder%s", scan);
 }
@@ -457,25 +459,28 @@ static void print_preexisting(const struct control *c, const struct image *m)
 	char n[MS_UNIT_BUF];
 	const struct preexisting_counts *b = &m->preexisting;
 	if (b->state == MS_BEFORE_UNKNOWN || b->state == PREEXISTING_LOOKING)
-		line("before", "what was live before is not known (%s); %s of it freed since",
-		     b->why, say_blocks(n, m->stats.unknown_frees));
+		line("before",
+		     "blocks allocated before attaching are not known (%s); %s of them were freed "
+		     "since",
+		     b->why, COUNT(m->stats.unknown_frees));
 	else
 		line("before",
-		     "%s%s (%s), the largest %s, allocated earlier are not counted; %s (%s) of "
-		     "them freed since",
+		     "no figure includes %s%s (%s, the largest %s) allocated before attaching; %s "
+		     "(%s) of them were freed since",
 		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
 	if (b->state == MS_BEFORE_PART)
-		line("", "the number is a minimum: %s", b->why);
+		line("", "the count is a minimum: %s", b->why);
 	if (c->opt->verbose && b->took_ns)
-		line("walk", "its heap was walked in %s, while it ran", DURATION(b->took_ns));
+		line("walk", "the heap was walked in %s while the process ran",
+		     DURATION(b->took_ns));
 }
 
 static void print_stacks(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (t->stacks_cut || t->stacks_truncated || t->stacks_not_taken)
-		line("stacks", "%s cut by --depth, %s incomplete at their root, %s not taken",
+		line("stacks", "%s cut by --depth, %s truncated (callers not found), %s not taken",
 		     COUNT(t->stacks_cut), COUNT(t->stacks_truncated), COUNT(t->stacks_not_taken));
 	if (c->opt->session.verify)
 		line("verify", "%s stacks compared, %s differ", COUNT(t->verified),
@@ -483,25 +488,29 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (m->mid_run)
 		print_preexisting(c, m);
 	else if (c->attached && t->unknown_frees)
-		line("before", "%s blocks allocated earlier were freed; no figure counts them",
+		line("before",
+		     "%s blocks allocated before attaching were freed; they are in no figure",
 		     COUNT(t->unknown_frees));
 	if (c->attached ? t->inferred_frees != 0
 			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
-		line("frees", "%s inferred, %s of blocks whose allocation was not seen",
+		line("frees",
+		     "%s inferred from reused addresses, %s of blocks whose allocation was not "
+		     "seen",
 		     COUNT(t->inferred_frees), COUNT(t->unknown_frees));
 	if (m->guest.forks)
-		line("forks", "%s forked %s: what %s before or without an exec was not recorded",
+		line("forks",
+		     "%s forked %s: what %s before or without calling exec was not recorded",
 		     COUNT(m->guest.forks), m->guest.forks == 1 ? "child" : "children",
 		     m->guest.forks == 1 ? "it did" : "they did");
 	if (!c->opt->verbose)
 		return;
 	line("detail",
-	     "%s events, %s stacks unwound by ms-record, %" PRIu64 " repairs, %" PRIu64
-	     " violations",
+	     "%s events, %s stacks unwound by ms-record, %" PRIu64 " events reordered, %" PRIu64
+	     " out of order",
 	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
-		line("early", "%" PRIu64 " allocations happened before recording could begin",
-		     m->guest.passed_early);
+		line("early", "%" PRIu64 " allocation%s before recording could begin not recorded",
+		     m->guest.passed_early, PLURAL(m->guest.passed_early));
 }
 
 /* Prints the program images after the first, such as "run.trace.d/: 14 more programs, 9 MiB,
@@ -593,7 +602,7 @@ static void print_nothing(const struct control *c)
 	const char *why =
 		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library";
 	fprintf(stderr, "ms-record: %s %s; %s%s\n", name, became(c, room),
-		c->abandoned ? "writing the trace made no progress, so it was abandoned"
+		c->abandoned ? "the trace was abandoned: writing it made no progress"
 			     : "nothing was recorded: ",
 		c->abandoned ? "" : why);
 }

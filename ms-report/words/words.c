@@ -255,7 +255,7 @@ struct words words_quality(struct model *m)
 	else if (m->proc_only)
 		words_add(&w, "figures from /proc only: allocations were not recorded");
 	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m) && !unhooked)
-		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
+		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event except during pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");
 	if (words_idle(m))

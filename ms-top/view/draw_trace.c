@@ -41,7 +41,7 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 	else
 		snprintf(text, room, "every event%s%s",
 			 rec->info.number[MS_INFO_ATTACHED] ? " since the attach" : "",
-			 trace_paused(rec) ? " outside the pauses" : "");
+			 trace_paused(rec) ? " except during pauses" : "");
 	size_t n = sampled || !lost ? strlen(text) : 0;
 	if (lost)
 		n += (size_t)snprintf(text + n, room - n, "%s%llu EVENT%s LOST", n ? ", " : "",

@@ -358,7 +358,7 @@ keys Q
 ends 0
 "$record" -q --start-after 300ms -o late.trace ./steady || fail "--start-after: status $?"
 COLUMNS=120 timeout 600 "$T" -b -n 1 late.trace >frame || fail "late: status $?"
-expect '^steady .*   ended   .*   every event outside the pauses'
+expect '^steady .*   ended   .*   every event except during pauses'
 
 # ---- what was lost is told ----
 cat >burst.c <<'END'

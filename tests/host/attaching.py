@@ -128,7 +128,7 @@ def nanoseconds(text):
 
 def stops(said):
     """Of -v: one thread, all to attach, all to detach; in ns."""
-    m = re.search(r"stops +one thread for (\S+ \w+), all \d+ for (\S+ \w+) to attach, \d+ times? for at most (\S+ \w+) to detach",
+    m = re.search(r"stops +to attach: one thread for (\S+ \w+), then all \d+ for (\S+ \w+); to detach: \d+ stops? of at most (\S+ \w+)",
                   said)
     return [nanoseconds(x) for x in m.groups()] if m else None
 

@@ -51,7 +51,7 @@ def one(kind, flags):
     recorded = subprocess.run(recorder + command, capture_output=True, text=True)
     check.same("output and status", (recorded.stdout, recorded.returncode), (plain.stdout.decode(), 0))
     said = recorded.stderr
-    compared, cut = programs.number(said, "stacks compared"), programs.number(said, "incomplete at their root") + programs.number(said, "not taken")
+    compared, cut = programs.number(said, "stacks compared"), programs.number(said, "truncated") + programs.number(said, "not taken")
     if " stacks compared, 0 differ" not in said or compared < 1000 or cut * 100 > compared:
         check.wrong.append("%d of %d stacks are not whole: %s" % (cut, compared, said))
     if flags:

@@ -60,7 +60,7 @@ grep -q '; [0-9,]* events lost$' said || fail "losses are not in the first line:
 share() { # WORDS: how many were lost of 200,000 events is said, with these words
 	grep -qx "  lost      $(sed -E 's/([0-9])([0-9]{3})$/\1,\2/' <<<"$lost") of 200,000 events$1" said || fail "how much was lost is not said: $(cat said)"
 }
-share ': without --buffer=drop the program waits instead; more room: --buffer=256M'
+share ': threads wait instead if --buffer=drop is omitted; more room: --buffer=256M'
 is 'events and losses of drop' $(($(field 4 d.trace) + lost)) 200000
 between 'losses of drop' "$lost" 100000 199999
 is 'waiting of drop' "$(field 14 d.trace)" 0
@@ -107,7 +107,7 @@ stopped all
 wait $target
 lost=$(field 6 a.trace)
 between 'losses of an attached program' "$lost" 1 199999
-share ': an attached program is never held up; -s 512k records less; more room: --buffer=256M'
+share ': threads of an attached process never wait; to record less: -s 512k; more room: --buffer=256M'
 
 # ---- --buffer: what rings take in all, but for the first few ----
 rings() { # SIZE: bytes of shared memory while 100 threads have allocated

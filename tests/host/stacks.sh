@@ -22,7 +22,7 @@ record() {
 	grep -q ' stacks compared, 0 differ' err || fail "$name: $(grep verify err)"
 	local compared not
 	compared=$(number 'stacks compared')
-	not=$(($(number 'incomplete at their root') + $(number 'not taken')))
+	not=$(($(number 'truncated') + $(number 'not taken')))
 	[ $((not * 1000 <= compared * most)) = 1 ] || fail "$name: $not of $compared stacks are not whole"
 	"$BIN/ms-snap" -o "$name.db" "$name.trace" 2>/dev/null || fail "$name: ms-snap"
 }

@@ -58,7 +58,7 @@ def record(name, *args, env=None):
 def proved(name, said):
     m = re.search(r"^  verify +([\d,]+) stacks compared, (\d+) differ$", said, re.M)
     check(m and m.group(1) != "0" and m.group(2) == "0", f"{name}: wrong stacks: {said}")
-    m = re.search(r"^  stacks +0 cut by --depth, ([\d,]+) incomplete at their root, 0 not taken$", said, re.M)
+    m = re.search(r"^  stacks +0 cut by --depth, ([\d,]+) truncated \(callers not found\), 0 not taken$", said, re.M)
     return int(m.group(1).replace(",", "")) if m else 0
 
 
