@@ -72,8 +72,8 @@ static int record(const struct options *o)
 	for (size_t i = 0; i < o->record.session.hooks.n && c.attached && !o->quiet; i++)
 		if (!c.hooks.placed[i])
 			fprintf(stderr,
-				"ms-record: no module has '%s' yet: it will be hooked once such a "
-				"module is loaded\n",
+				"ms-record: no module has '%s' yet: it will be hooked when a "
+				"module that has it is loaded\n",
 				o->record.session.hooks.v[i].name);
 	control_run(&c);
 	if (c.not_run) {

@@ -77,7 +77,7 @@ sqlite3 *ms_snapshot_new(struct ms_err *err)
 	int flags =
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(":memory:", &db, flags, NULL) != SQLITE_OK) {
-		ms_err_set(err, "cannot make a database in memory: %s",
+		ms_err_set(err, "cannot create a database in memory: %s",
 			   db ? sqlite3_errmsg(db) : "out of memory");
 		sqlite3_close(db);
 		return NULL;

@@ -32,7 +32,7 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 	struct tm tm;
 	FILE *f = open_memstream(&out, &n);
 	if (!f) {
-		ms_err_sys(err, "cannot make a file name");
+		ms_err_sys(err, "cannot create a file name");
 		return NULL;
 	}
 	strftime(when, sizeof when, "%Y%m%dT%H%M%S", localtime_r(&now, &tm));
@@ -77,9 +77,9 @@ static struct output *make_output(const struct files_options *o, int fd, const c
 static int open_descriptor(const char *text, int fd, struct ms_err *err)
 {
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
-		return ms_err_set(err, "cannot write to '%s': no open descriptor", text);
+		return ms_err_set(err, "cannot write to '%s': it is not an open descriptor", text);
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		return ms_err_set(err, "cannot write to '%s': open for reading only", text);
+		return ms_err_set(err, "cannot write to '%s': it is open for reading only", text);
 	/* F_DUPFD_CLOEXEC: the command must not inherit the descriptor. */
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0)
@@ -327,7 +327,7 @@ static int make_folder(struct files *f, struct ms_err *err)
 		return 0;
 	files_begin(f);
 	if (mkdirat(f->beside, name, 0700) && errno != EEXIST)
-		return ms_err_sys(err, "cannot make folder '%s'", f->folder);
+		return ms_err_sys(err, "cannot create folder '%s'", f->folder);
 	int fd = openat(f->beside, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) || !ms_dest_ours(&st)) {
 		descriptor_close(fd);
@@ -414,7 +414,8 @@ struct output *files_open_further(struct files *f, const struct files_options *o
 {
 	char *path = NULL;
 	if (!f->folder) {
-		ms_err_set(err, "'%s' cannot have a folder for further programs", f->path);
+		ms_err_set(err, "traces of further programs need a folder: use -o FILE, not '%s'",
+			   f->path);
 		return NULL;
 	}
 	if (make_folder(f, err))

@@ -37,7 +37,7 @@ int handshake_listen(struct control *c, struct ms_err *err)
 	snprintf(c->socket_name, sizeof c->socket_name, "memscope-%016llx%016llx",
 		 (unsigned long long)random[0], (unsigned long long)random[1]);
 	c->listener = packet_listen(c->socket_name, 1024);
-	return c->listener < 0 ? ms_err_sys(err, "cannot make a socket") : 0;
+	return c->listener < 0 ? ms_err_sys(err, "cannot create a socket") : 0;
 }
 
 /* ---- who is it ---- */
@@ -224,7 +224,8 @@ static struct session *new_image(struct control *c, pid_t pid)
 	if (why.text[0])
 		ms_err_set(&c->refused, "%s", why.text);
 	else if (!c->files.folder)
-		ms_err_set(&why, "'%s' cannot have a folder for further programs", c->files.path);
+		ms_err_set(&why, "traces of further programs need a folder: use -o FILE, not '%s'",
+			   c->files.path);
 	if (!s && a.further && a.wanted)
 		handshake_missed(c, &a, why.text);
 	free(a.name);

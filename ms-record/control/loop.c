@@ -84,7 +84,8 @@ static void note_unseen_exec(struct session *s, int status)
 	if (strcmp(name, s->name) != 0) {
 		s->exec.ns = clock_mono();
 		s->exec.program = ms_xstrdup(name);
-		s->exec.why = ms_xstrdup("it began by a system call that is not hooked");
+		s->exec.why =
+			ms_xstrdup("it was started by a system call that ms-record does not hook");
 	}
 	free(name);
 }

@@ -355,7 +355,7 @@ static int start(struct holder *h, struct ms_err *err)
 	h->control.child = (int)syscall(SYS_pidfd_open, l->pid, 0);
 	if (h->control.child < 0) {
 		launch_cancel(l);
-		return ms_err_sys(err, "cannot watch the command");
+		return ms_err_sys(err, "cannot monitor the command");
 	}
 	return launch_go(l, err);
 }

@@ -114,8 +114,8 @@ static int explain(const char *file, const struct stat *st, bool *held, struct m
 	descriptor_close(fd);
 	if (*held)
 		return ms_err_set(err,
-				  "cannot reach the recorder of '%s': is it in a container of its "
-				  "own?",
+				  "cannot reach the recorder of '%s': it may run in another "
+				  "container; use --tell there",
 				  file);
 	if (n > 0 && ms_trace_is(head, (size_t)n))
 		return ms_err_set(err, "no recorder is writing '%s': its recording has ended",
@@ -145,11 +145,12 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	struct ucred who;
 	socklen_t n = sizeof who;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
-		return ms_err_sys(err, "cannot find out who records '%s'", file);
+		return ms_err_sys(err, "cannot identify the recorder of '%s'", file);
 	if (who.uid != 0 && who.uid != st->st_uid)
-		return ms_err_set(err,
-				  "the socket for '%s' belongs to user %u, not to its recorder",
-				  file, (unsigned)who.uid);
+		return ms_err_set(
+			err,
+			"untrusted socket for '%s': it belongs to user %u, not to its recorder",
+			file, (unsigned)who.uid);
 	return 0;
 }
 
@@ -177,7 +178,7 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 				  file, (long)patience.tv_sec);
 	*again = n <= 0;
 	if (n <= 0)
-		return ms_err_set(err, "the recorder of '%s' ended", file);
+		return ms_err_set(err, "the recorder of '%s' ended before it answered", file);
 	text[n] = '\0';
 	if (text[0] != '0' && text[0] != TELL_NOT_DONE)
 		return ms_err_set(err, "the recorder of '%s': %s", file, text + 1);

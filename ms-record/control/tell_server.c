@@ -61,7 +61,8 @@ static void accept_all(struct tell *t)
 	pid_t pid;
 	for (int fd; (fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
 		if (!descriptor_trusted(fd, &pid))
-			answer(fd, '1', "it belongs to user %s", descriptor_user());
+			answer(fd, '1', "it belongs to user '%s'; run this as that user or as root",
+			       descriptor_user());
 		else if (t->open >= OPEN_MAX_CONNECTIONS || watch(t, fd))
 			close(fd);
 		else

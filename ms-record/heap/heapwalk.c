@@ -273,7 +273,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	k->near = ms_xcalloc(1, sizeof *k->near);
 	k->pages.fd = openat(from->proc, "pagemap", O_RDONLY | O_CLOEXEC);
 	if (attach_maps_read(&k->maps, from->proc, NULL))
-		none(w, "its maps cannot be read");
+		none(w, "/proc/PID/maps cannot be read");
 	else if (!walk_find(k))
 		none(w, reason(k, "no glibc heap was found"));
 	else

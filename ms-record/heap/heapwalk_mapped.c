@@ -83,8 +83,7 @@ void walk_mapped(struct walk *k)
 	uint64_t want = 0;
 	size_t before = k->out->used.n;
 	if (!counted(k, &want)) {
-		walk_missing(k,
-			     "it is not known whether there are blocks with mappings of their own");
+		walk_missing(k, "the number of mmapped blocks is not known");
 		return;
 	}
 	/* Other mappings may come first in the same map: then every page is checked. */
@@ -99,5 +98,5 @@ void walk_mapped(struct walk *k)
 		counted(k, &want);
 	}
 	if (k->out->mapped != want)
-		walk_missing(k, "not all blocks with mappings of their own were found");
+		walk_missing(k, "not all mmapped blocks were found");
 }

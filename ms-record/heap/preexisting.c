@@ -82,7 +82,7 @@ static void *run(void *arg)
 	heapwalk(&b->walk, &from);
 	if (timed_waits(b->pid) && b->walk.state != MS_BEFORE_WHOLE)
 		snprintf(b->walk.why, sizeof b->walk.why,
-			 "its memory is supplied by another process, which did not respond "
+			 "the memory is supplied by another process, which did not respond "
 			 "(userfaultfd, or a file system)");
 	b->counts.took_ns = clock_mono() - begin;
 	b->end_stamp = clock_stamp(b->clock);
@@ -109,8 +109,8 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	b->tp_count = tp_count < TPS_MOST ? tp_count : TPS_MOST;
 	memcpy(b->tps, tps, b->tp_count * sizeof *tps);
 	s->heap->preexisting = b;
-	const char *why = !walk                  ? "its allocator is not glibc's"
-			  : s->opt->sample_bytes ? "such blocks cannot be told apart while sampling"
+	const char *why = !walk                  ? "the process's allocator is not glibc's"
+			  : s->opt->sample_bytes ? "the heap is not walked while sampling"
 			  : s->opt->begins_later ? "recording begins later"
 						 : NULL;
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
@@ -287,7 +287,7 @@ static void judge(const struct session *s, struct preexisting *b)
 {
 	if (b->counts.state != MS_BEFORE_WHOLE || (!b->unsized && !s->stats.lost))
 		return;
-	set_state(b, MS_BEFORE_PART, "events were lost while its heap was walked");
+	set_state(b, MS_BEFORE_PART, "events were lost while the heap was walked");
 	if (!s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
 			 "the sizes of %llu blocks freed before the walk reached them are missing",
@@ -299,7 +299,7 @@ static void settle(struct session *s, struct preexisting *b)
 	set_state(b, b->walk.state, b->walk.why);
 	if (b->touched.count >= TOUCHED_MOST)
 		set_state(b, MS_BEFORE_UNKNOWN,
-			  "too many blocks were allocated while its heap was walked");
+			  "too many blocks were allocated while the heap was walked");
 	if (b->counts.state != MS_BEFORE_UNKNOWN) {
 		take_walk(b);
 		take_early(s, b);

@@ -397,7 +397,7 @@ int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err 
 	int go[2] = {-1, -1}, result[2] = {-1, -1};
 	l->pid = -1;
 	if (pipe2(go, O_CLOEXEC) || pipe2(result, O_CLOEXEC))
-		return ms_err_sys(err, "cannot make a pipe");
+		return ms_err_sys(err, "cannot create a pipe");
 	l->pid = fork();
 	if (l->pid == 0) {
 		close(go[1]);

@@ -45,7 +45,7 @@ static pid_t run_command(const struct poll *p, int *own, struct ms_err *err)
 	int result[2], e = 0;
 	*own = 125;
 	if (pipe2(result, O_CLOEXEC))
-		return ms_err_sys(err, "cannot make a pipe");
+		return ms_err_sys(err, "cannot create a pipe");
 	pid_t pid = fork();
 	if (pid == 0)
 		be_command(p, result[1]);

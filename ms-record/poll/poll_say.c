@@ -180,7 +180,7 @@ static void say_figure(const struct poll *p, FILE *to, const char *label, enum p
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = (double)s->v[i].figure[f];
 	ms_sparkline(line, v, s->n, SPARK_COLUMNS, !utf8);
-	fprintf(to, "  %-5s %s  %s to %s, most %s\n", label, line, SIZE(s->first.figure[f]),
+	fprintf(to, "  %-5s %s  %s to %s, peak %s\n", label, line, SIZE(s->first.figure[f]),
 		SIZE(s->last.figure[f]), SIZE(s->peak.figure[f]));
 	free(v);
 }
@@ -192,8 +192,8 @@ static void say_shares(const struct poll *p, FILE *to)
 		fprintf(to, "  pages private %s, shared %s (PSS %s), swapped out %s\n",
 			SIZE(s->private), SIZE(s->shared), SIZE(s->pss), SIZE(s->swap));
 	else
-		fputs("  smaps cannot be read: heap is all anonymous memory, including stacks and "
-		      "written pages of files\n",
+		fputs("  smaps cannot be read, so the heap here is all anonymous memory, with "
+		      "stacks and modified pages of mapped files\n",
 		      to);
 }
 
@@ -209,7 +209,7 @@ static bool is_warned(const struct poll *p, const struct ms_trend *t)
 
 static void say_growth(FILE *to, const char *what, const struct ms_trend *t)
 {
-	fprintf(to, "%s: +%s/s (%s/min, 95 %% %s to %s/min), confidence %.2f\n", what,
+	fprintf(to, "%s: +%s/s (%s/min, 95 %% interval %s to %s/min), confidence %.2f\n", what,
 		SIZE(rounded(t->slope)), SIZE(rounded(t->slope * 60)), SIZE(rounded(t->low * 60)),
 		SIZE(rounded(t->high * 60)), t->confidence);
 }
@@ -220,8 +220,8 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 	switch (t->kind) {
 	case MS_TREND_SHORT:
 		fprintf(to,
-			"Growth cannot be judged: that takes %.0f s and %u samples after a "
-			"warm-up\n",
+			"Growth cannot be judged: it needs at least %.0f s and %u samples after "
+			"the warm-up\n",
 			MS_TREND_SECONDS, MS_TREND_SAMPLES);
 		break;
 	case MS_TREND_GROWING:
@@ -229,7 +229,9 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 			SIZE(rounded(p->opt->warn_rate)), SIZE(rounded(t->slope)), t->confidence);
 		break;
 	case MS_TREND_DOUBLING:
-		fprintf(to, "The heap " MS_TREND_DOUBLINGS ": it rose by %s, most of it at once\n",
+		fprintf(to,
+			"The heap " MS_TREND_DOUBLINGS
+			": it rose by %s, in jumps that get larger\n",
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_STEP:
@@ -260,7 +262,7 @@ bool poll_say_too_fast(const struct poll *p, FILE *to)
 			"--fail-on\n",
 			SIZE(rounded(p->heap.slope * 60)), SIZE(rounded(limit * 60)));
 	else if (p->heap.kind == MS_TREND_SHORT && !p->opt->quiet)
-		fputs("ms-record: too short for --fail-on: growth cannot be judged\n", to);
+		fputs("ms-record: --fail-on: the run was too short to judge growth\n", to);
 	return grows;
 }
 
@@ -269,7 +271,7 @@ void poll_say_end(struct poll *p, FILE *to)
 	const struct poll_series *s = &p->series;
 	say_how(p, to);
 	if (!s->n) {
-		fputs("Growth cannot be judged: the process had no memory to look at\n", to);
+		fputs("Growth cannot be judged: the process had no memory\n", to);
 		return;
 	}
 	say_figure(p, to, "heap", POLL_HEAP);

@@ -52,7 +52,7 @@ static int listen_unix(struct listening *l, const char *path, struct ms_err *err
 	strcpy(at.sun_path, path);
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
-		return ms_err_sys(err, "cannot make a socket");
+		return ms_err_sys(err, "cannot create a socket");
 	if (is_left_over(&at))
 		unlink(path);
 	/* no access for others before the mode is set */

@@ -108,9 +108,10 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 	if (t->kind == MS_TREND_SHORT)
 		return;
 	put_gauge(w, "live_growth_bytes_per_second", "bytes_per_second",
-		  "Growth rate of live bytes, 0 unless they are judged to grow.",
-		  grows ? t->slope : 0, 3);
-	put_gauge(w, "live_growth_confidence_ratio", "ratio", "Confidence in that judgement.",
+		  "Growth rate of live bytes; 0 unless the trend is growing.", grows ? t->slope : 0,
+		  3);
+	put_gauge(w, "live_growth_confidence_ratio", "ratio",
+		  "Confidence that live bytes grow, 0 to 1; 0 unless the trend is growing.",
 		  grows ? t->confidence : 0, 3);
 }
 

@@ -163,7 +163,7 @@ int term_open(struct ms_err *err)
 		return ms_err_set(err, "TERM is not set: use -b for plain text output");
 	has_before = tcgetattr(STDIN_FILENO, &before) == 0;
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
-		return ms_err_set(err, "cannot make a pipe: %s", strerror(errno));
+		return ms_err_set(err, "cannot create a pipe: %s", strerror(errno));
 	screen = newterm(NULL, stdout, stdin);
 	/* terminals without a terminfo entry on this system support all that we use of xterm */
 	if (!screen && strcmp(name, "unknown") != 0)

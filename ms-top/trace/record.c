@@ -70,7 +70,7 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0) {
-		ms_err_sys(err, "cannot make a pipe");
+		ms_err_sys(err, "cannot create a pipe");
 		return NULL;
 	}
 	struct recorder *r = ms_xcalloc(1, sizeof *r);

@@ -62,7 +62,7 @@ refused 125 "option '--buffer': bad size 'never'" --overflow=never true
 refused 125 "bad --env 'X'" --env X true
 refused 125 "standard output is the command's" -o - true
 refused 125 'must be followed by' -o 'x%q.trace' true
-refused 125 'no open descriptor' -o fd:77 true
+refused 125 'it is not an open descriptor' -o fd:77 true
 refused 125 'a folder' -o . true
 refused 125 'No such file' -o nowhere/x.trace true
 "$BIN/ms-record" -h | grep -q '^usage: ms-record' || fail 'no help'
@@ -122,7 +122,7 @@ gcc -shared -fPIC -o gone.so gone.c && gcc -o needs needs.c ./gone.so && rm gone
 "$BIN/ms-record" -q -o fd:3 ls 3>d.trace >/dev/null
 "$TB/trace-dump" d.trace | grep -qx ended || fail 'fd:3 gives no whole trace'
 "$BIN/ms-record" -v -o fd:3 sh -c 'true; /bin/true; :' 3>d.trace 2>err
-grep -q "^  image  *1 true (pid [0-9]*), not recorded: 'fd:3' cannot have a folder for further programs$" err || fail "a further program with fd:3: $(cat err)"
+grep -q "^  image  *1 true (pid [0-9]*), not recorded: traces of further programs need a folder: use -o FILE, not 'fd:3'$" err || fail "a further program with fd:3: $(cat err)"
 mkfifo pipe
 cat pipe >p.trace &
 "$BIN/ms-record" -q -o pipe ls >/dev/null

@@ -162,7 +162,7 @@ def unknown():
     p.kill()
     p.communicate()
     q = report()
-    check(r.returncode == 0 and "not known (its allocator is not glibc's)" in r.stderr, f"unknown: {r.stderr}")
+    check(r.returncode == 0 and "not known (the process's allocator is not glibc's)" in r.stderr, f"unknown: {r.stderr}")
     check(q.get("before") == "unknown" and q.get("before_blocks") is None, f"unknown: {q}")
 
 

@@ -193,7 +193,7 @@ below 1 'it aborts' sh -c 'ulimit -c 0; ./static abort; echo $?'
 # ---- by an instruction of its own: it has a line, whether it was seen or is known by its name only ----
 record ./runs raw >got 2>err
 is 'raw: output' "$? $(<got)" '7 static 1 2 3 4 5 6 7 8 own'
-grep -qE '	not recorded: (it began by a system call that is not hooked|it is statically linked, .*)$' t.trace.d/index || fail "raw: $(<t.trace.d/index)"
+grep -qE '	not recorded: (it was started by a system call that ms-record does not hook|it is statically linked, .*)$' t.trace.d/index || fail "raw: $(<t.trace.d/index)"
 
 # ---- killed: the status is the signal's, and what it did is there ----
 for sig in TERM KILL; do

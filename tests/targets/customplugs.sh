@@ -24,7 +24,7 @@ expect attached "$(heaps attached "$own")" "$(cat attached.out)"
 sound attached
 # until a module has it the hook waits, and says so
 grep -q '^hooks_waiting 2$' told || fail "status: $(cat told)"
-expect waits "$(grep -c '^ms-record: no module has .* yet: it will be hooked once such a module is loaded$' attached.err)" 2
+expect waits "$(grep -c '^ms-record: no module has .* yet: it will be hooked when a module that has it is loaded$' attached.err)" 2
 
 # children, with what their parent had hooked when they were forked
 ./plugs plugs.d forks >plain.out
