@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 	if (behind)
 		fprintf(stderr,
 			"ms-record: '%s' after the command is passed to '%s': options of ms-record "
-			"go before it\n",
+			"go before the command\n",
 			behind, o.record.launch.command[0]);
 	int status = o.doctor    ? doctor(&o)
 		     : o.tell    ? tell(&o)

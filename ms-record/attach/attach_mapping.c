@@ -242,8 +242,10 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 				unmap(r, (uint64_t)got, MG_NEAR_BYTES);
 		}
 		if (!n->page) {
-			ms_err_set(r->err, "no address space is free within " MG_JUMP_REACH_NAME
-					   " of its allocator");
+			ms_err_set(
+				r->err,
+				"no address space for the hook is free within " MG_JUMP_REACH_NAME
+				" of its allocator");
 			return false;
 		}
 	}

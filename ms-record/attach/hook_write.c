@@ -91,9 +91,11 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	uint64_t at = i < w->count ? w->hooks[i].slot : slot_for(w, &place->module);
 	if (!at)
 		return ms_err_set(
-			err, w->waits(w) ? "no address space is free within " MG_JUMP_REACH_NAME
-					   " of it"
-					 : "the program stopped waiting for the hook and ran on");
+			err,
+			w->waits(w)
+				? "no address space for the hook is free within " MG_JUMP_REACH_NAME
+				  " of it"
+				: "the program stopped waiting for the hook and ran on");
 	size_t n = hook_code(&w->h, place->address, place->bytes, code);
 	if (patch_plan(&p, place->address, code, n, place->bytes, at, err))
 		return -1;

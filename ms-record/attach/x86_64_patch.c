@@ -86,7 +86,8 @@ static int put_branch(struct patch *p, const uint8_t *code, uint32_t n, uint64_t
 	if (p->displaced_bytes + n + 4 > sizeof p->displaced)
 		return ms_err_set(err, "its prologue is too long to be moved");
 	if (!near32((int64_t)(to - end)))
-		return ms_err_set(err, "%s in the prologue leads too far away", what);
+		return ms_err_set(err, "%s in the prologue could not reach its target once moved",
+				  what);
 	memcpy(out, code, n);
 	put32(out + n, (int64_t)(to - end));
 	p->displaced_bytes += n + 4;
@@ -107,7 +108,8 @@ static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 	if (in->id == X86_INS_JMP)
 		return put_jump(p, target(in), err);
 	if ((condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
-		return ms_err_set(err, "'%s' in the prologue has no form with a 32-bit offset",
+		return ms_err_set(err,
+				  "'%s' in the prologue cannot be moved: it has no 32-bit offset",
 				  in->mnemonic);
 	const uint8_t jcc[] = {0x0f, 0x80 | (condition & 15)};
 	return put_branch(p, jcc, sizeof jcc, target(in), "a jump", err);
@@ -152,7 +154,9 @@ static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
 		memcpy(&old, in->bytes + where, 4);
 		int64_t to = (int64_t)(in->address - at) + old;
 		if (!near32(to))
-			return ms_err_set(err, "'%s' in the prologue refers to memory too far away",
+			return ms_err_set(err,
+					  "'%s' in the prologue cannot be moved: its memory "
+					  "operand is too far away",
 					  in->mnemonic);
 		put32(out + where, to);
 	}
@@ -240,7 +244,8 @@ static int check_reach(const struct patch *p, struct ms_err *err)
 	int64_t to = (int64_t)(p->hook.slot - (p->hook.entry + MG_JUMP_BYTES));
 	if (near32(to) && near32(to + MG_SLOT_BYTES))
 		return 0;
-	return ms_err_set(err, "no address space is free within " MG_JUMP_REACH_NAME " of it");
+	return ms_err_set(err, "no address space for the hook is free within " MG_JUMP_REACH_NAME
+			       " of it");
 }
 
 static void write_jump(struct patch *p, const uint8_t *code)

@@ -27,7 +27,7 @@ static const struct ms_cli_option rows[] = {
 	 "keep less; live: at --max-size, drop blocks already freed and continue; last:DUR: keep "
 	 "the events of the last DUR, and what was live before"},
 	{"start-after", 0, "DUR|mark:NAME", options_start, MS_AT(record), 0,
-	 "start recording DUR after the start, or at the mark"},
+	 "start recording after DUR, or at mark NAME"},
 	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 7,
 	 "record one sample per BYTES bytes on average; 0 = every allocation (default)"},
 	{"sample=seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,

@@ -426,7 +426,7 @@ static void print_attached(const struct control *c)
 		if (p->attach)
 			print_one(c, p->attach);
 		else if (c->opt->verbose)
-			line("hooks", "none needed: it was on standby");
+			line("hooks", "none needed: the process was on standby");
 	}
 }
 

@@ -598,8 +598,8 @@ int inject_go(struct control *c, struct ms_err *err)
 	struct inject *j = make(c);
 	if (!scanner_trace_tree(c->scanner, c->launch.pid, &j->tree)) {
 		ms_err_sys(err,
-			   "cannot record '%s': nothing can be preloaded into it, and it cannot "
-			   "be traced (in a container, add the capability SYS_PTRACE)",
+			   "cannot record '%s': no library can be preloaded into it, and ptrace is "
+			   "not permitted (in a container, add the capability SYS_PTRACE)",
 			   c->launch.program);
 		launch_cancel(&c->launch);
 		return -1;

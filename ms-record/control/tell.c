@@ -36,8 +36,7 @@ int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct
 		*verb = mark ? TELL_MARK : TELL_RESIDENT;
 		*name = strchr(text, ':') + 1;
 		if (!**name)
-			return ms_err_set(err, "bad mark '%s': a name is needed: %sNAME", text,
-					  text);
+			return ms_err_set(err, "bad mark '%s': use %sNAME", text, text);
 		if (strlen(*name) > NAME_MAX_BYTES)
 			return ms_err_set(err, "bad mark: its name is longer than %u bytes",
 					  NAME_MAX_BYTES);

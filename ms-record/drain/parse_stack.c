@@ -123,7 +123,7 @@ int parse_stack_whole(struct session *s, struct reader *r, const struct record *
 		s->stats.stacks_cut += m->cut;
 		s->stats.stacks_truncated += m->truncated;
 	} else {
-		return session_damaged(s, "a call stack is not known");
+		return session_damaged(s, "a call stack is unknown");
 	}
 	*node = m->node;
 	return 0;

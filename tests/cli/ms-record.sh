@@ -27,7 +27,7 @@ behind() { # WORDS ARG...: the first line on standard error
 }
 for option in '-o x.trace' -ox.trace '--output x.trace' --output=x.trace; do
 	# shellcheck disable=SC2086
-	behind "ms-record: '${option%% *}' after the command is passed to 'true': options of ms-record go before it" true $option
+	behind "ms-record: '${option%% *}' after the command is passed to 'true': options of ms-record go before the command" true $option
 done
 behind '' -q true -o x.trace
 behind '' -o y.trace true -o x.trace

@@ -66,7 +66,7 @@ class Recorder:
         self.process.send_signal(signal.SIGINT)
         said = self.process.communicate(timeout=600)[1]
         check(self.process.returncode == 0, f"{self.process.args}: {self.process.returncode} {said}")
-        check("it was on standby" in said, f"it was not woken, but attached to: {said}")
+        check("the process was on standby" in said, f"it was not woken, but attached to: {said}")
         return said
 
 

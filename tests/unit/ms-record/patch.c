@@ -182,8 +182,8 @@ static const struct {
 	uint8_t *at;
 	const char *why;
 } refused[] = {{r_call, "unsupported indirect call in the prologue"},
-	       {r_loop, "'loop' in the prologue has no form with a 32-bit offset"},
-	       {r_jrcxz, "'jrcxz' in the prologue has no form with a 32-bit offset"},
+	       {r_loop, "'loop' in the prologue cannot be moved: it has no 32-bit offset"},
+	       {r_jrcxz, "'jrcxz' in the prologue cannot be moved: it has no 32-bit offset"},
 	       {r_short, "its code is too short for a jump"},
 	       {r_nops, "its code is too short for a jump"},
 	       {r_back, "it jumps back into its prologue"},
@@ -456,7 +456,7 @@ static void test_refusals(void)
 	struct ms_err err = {0};
 	CHECK(patch_plan(&p, (uint64_t)f_push, f_push, 64, 0, (uint64_t)f_push + (3ull << 31),
 			 &err) &&
-		      !strcmp(err.text, "no address space is free within 2 GiB of it"),
+		      !strcmp(err.text, "no address space for the hook is free within 2 GiB of it"),
 	      "%s", err.text);
 }
 
