@@ -183,9 +183,10 @@ static void look_at_memory(struct doctor *d)
 			   "enough; /dev/shm is not used, and no memory is locked");
 	descriptor_close(fd);
 	if (doctor_read(d, "sys/vm/overcommit_memory", text, sizeof text) && atoi(text) == 2)
-		doctor_say(d, DOCTOR_NOTE, "overcommit",
-			   "vm.overcommit_memory is 2: the address space that the recorder "
-			   "reserves counts against the limit, so programs may fail to start");
+		doctor_say(
+			d, DOCTOR_NOTE, "overcommit",
+			"vm.overcommit_memory is 2: the address space that the recorder "
+			"reserves counts against the commit limit, so programs may fail to start");
 }
 
 /* Checks that a trace can be written into its folder, and how much space is left there. */

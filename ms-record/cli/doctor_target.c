@@ -60,7 +60,8 @@ static void say_status(struct doctor *d, pid_t pid)
 			"its seccomp filter is suspended for about a millisecond while attaching");
 	if (ms_proc_status_number(text, "\nVmLck:", 0))
 		doctor_say(d, DOCTOR_NOTE, "memlock",
-			   "it locks its memory, so about 12 MB of the recorder's is locked, too");
+			   "it locks its memory, so about 12 MB used by the recorder is locked as "
+			   "well");
 	uint64_t threads = ms_proc_status_number(text, "\nThreads:", 1);
 	if (threads > 400)
 		doctor_say(d, DOCTOR_NOTE, "threads",

@@ -231,7 +231,7 @@ static void print_trouble(const struct image *m)
 		line("trouble", "%s", why);
 	if (m->guest.disabled[0])
 		line("trouble",
-		     "the recorder in the program switched itself off: %s; the program went on",
+		     "the recorder in the program switched itself off: %s; the program continued",
 		     m->guest.disabled);
 }
 
@@ -292,7 +292,7 @@ static void print_mapped(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (c->opt->session.mapped)
-		line("mapped", "peak %s at %s, at end %s, in %s mapping call%s",
+		line("mapped", "peak %s at %s, at end %s, from %s mapping call%s",
 		     SIZE(t->mapped_peak_bytes), DURATION(t->mapped_peak_ns), SIZE(t->mapped_bytes),
 		     COUNT(t->maps), PLURAL(t->maps));
 	if (m->guest.no_usable)
@@ -360,12 +360,12 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     DURATION(t->started_late_ns), COUNT(t->paused_allocations),
 		     t->paused_ns ? ", including those during pauses" : "");
 	if (m->full && c->opt->files.keep_last_ns)
-		line("limit", "--keep=last: %s: recording stopped after %s, the program went on",
+		line("limit", "--keep=last: %s: recording stopped after %s, the program continued",
 		     c->writer.limit.why, DURATION(m->full_ns));
 	else if (m->full)
 		line("limit",
-		     "--max-size %s was reached after %s%s%s: recording stopped, the program went "
-		     "on",
+		     "--max-size %s was reached after %s%s%s: recording stopped, the program "
+		     "continued",
 		     SIZE(c->opt->files.max_bytes), DURATION(m->full_ns),
 		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
 	if (m->dropped_events)
@@ -509,7 +509,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 	     " out of order",
 	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
-		line("early", "%" PRIu64 " allocation%s before recording could begin not recorded",
+		line("early", "not recorded: %" PRIu64 " allocation%s before recording could begin",
 		     m->guest.passed_early, PLURAL(m->guest.passed_early));
 }
 

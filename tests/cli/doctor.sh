@@ -77,7 +77,7 @@ ok    capabilities  no SYS_PTRACE: only your own processes can be attached to; f
 ok    container     docker: processes outside it are not visible; attaching may need --cap-add SYS_PTRACE
 note  seccomp       ms-record runs under a seccomp filter, which may forbid ptrace
 note  memory        only 97.7 MiB of memory is available, of which buffers can take 64.0 MiB: use a smaller --buffer
-note  overcommit    vm.overcommit_memory is 2: the address space that the recorder reserves counts against the limit, so programs may fail to start
+note  overcommit    vm.overcommit_memory is 2: the address space that the recorder reserves counts against the commit limit, so programs may fail to start
 recording a command would work, with 5 limitations, marked 'note'
 END
 doctor 1 --proc-root locked
