@@ -407,7 +407,8 @@ static const char *say_why(const struct work *w, uint64_t state, char room[200])
 	ms_format_duration(a, need > allowed / 10 * 9 ? need : allowed);
 	ms_format_duration(b, allowed);
 	snprintf(room, 200,
-		 "that takes %s %s, and --leak-check allows %s: record with --leak-check=%s:%us",
+		 "a scan would take %s %s, but --leak-check allows %s (record with "
+		 "--leak-check=%s:%us)",
 		 need > allowed / 10 * 9 ? "about" : "more than", a, b,
 		 w->scanner->opt->wish == SCAN_YES ? "yes" : "auto",
 		 (unsigned)(most < SUGGEST_MOST_S ? most : SUGGEST_MOST_S));
@@ -436,18 +437,18 @@ static void add_answer(struct scanner *sc, const struct work *w)
 			 said, c);
 	else if (w->state == MS_SCAN_DONE && w->request.asker == SCAN_BY_TELL)
 		snprintf(sc->answer + at, sizeof sc->answer - at,
-			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s\n",
+			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s%s\n",
 			 w->s->name, (int)w->s->process.pid, ms_format_size(a, bytes),
 			 ms_format_count(b, blocks), blocks == 1 ? "" : "s", c,
-			 w->request.copy.why[0] ? ", not read from a forked copy: "
-			 : w->request.copy.made ? ", read from a forked copy"
+			 w->request.copy.why[0] ? ", the whole scan (no copy could be forked: "
+			 : w->request.copy.made ? " to fork a copy, which was scanned"
 						: "",
-			 w->request.copy.why);
+			 w->request.copy.why, w->request.copy.why[0] ? ")" : "");
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
-			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
+			 "%s (pid %d): not scanned: %s%s%s; stopped for %s\n", w->s->name,
 			 (int)w->s->process.pid, say_why(w, state, why),
-			 w->request.copy.why[0] ? "; not read from a forked copy: " : "",
+			 w->request.copy.why[0] ? "; no copy could be forked: " : "",
 			 w->request.copy.why, c);
 }
 

@@ -193,7 +193,7 @@ bool frozen_prepare(struct work *w)
 
 static const char *copy_error(int why)
 {
-	return why == EAGAIN   ? "its limit on processes is reached"
+	return why == EAGAIN   ? "its process limit is reached (RLIMIT_NPROC or pids.max)"
 	       : why == ENOMEM ? "too little memory is free"
 			       : strerror(why);
 }

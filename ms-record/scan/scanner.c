@@ -195,7 +195,7 @@ static uint64_t patience(const struct scanner *sc)
 static void add_why(struct scanner *sc, const struct session *s, const char *why)
 {
 	size_t at = strlen(sc->answer);
-	snprintf(sc->answer + at, sizeof sc->answer - at, "%s (pid %d): not scanned, %s\n", s->name,
+	snprintf(sc->answer + at, sizeof sc->answer - at, "%s (pid %d): not scanned: %s\n", s->name,
 		 (int)s->process.pid, why);
 	sc->missed = true;
 }
@@ -246,14 +246,16 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
-			add_why(sc, s, "its trace has the maximum number of such moments");
+			add_why(sc, s,
+				"its trace has the maximum number of moments with resident "
+				"figures");
 		} else if (sc->tree || (s->process.pid != sc->traced && is_traced(s))) {
 			add_why(sc, s,
-				"ms-record traces it until it ends: record it with "
+				"ms-record ptraces it until it ends: record it with "
 				"ms-record -p");
 		} else if (s->process.pid == sc->traced) {
 			add_why(sc, s,
-				"--leak-check=yes has it traced: record with "
+				"--leak-check=yes ptraces it: record with "
 				"--leak-check=auto");
 		} else if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE &&
 			   keep(s)) {

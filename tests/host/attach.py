@@ -326,7 +326,7 @@ def told():
     """Words to the recorder of an attached process, and an end in the middle of one of them."""
     def tell(*words, says=None):
         r = subprocess.run([RECORD, "--tell", "told.trace", *words], capture_output=True, text=True, check=False, timeout=600)
-        missed = words == ("leak-check",) and r.returncode == 1 and "not scanned, events were lost" in r.stdout
+        missed = words == ("leak-check",) and r.returncode == 1 and "not scanned: events were lost" in r.stdout
         good = says in r.stderr and r.returncode == 125 if says else r.returncode == 0 or missed
         check(good, f"--tell {words}: {r.returncode} {r.stderr}")
     p = start(TARGET, "churn", "2")

@@ -22,7 +22,7 @@ ask() { # WHAT STATUS ANSWER: without the pause at its end
 	is "$1: status" $? "$2"
 	is "$1: answer" "$(sed -E 's/; stopped for.*//; s/about [0-9]+ ms/about N ms/' <<<"$said")" "leakasked (pid $(cat ready)): $3"
 }
-late='not scanned, that takes about N ms, and --leak-check allows 10 ms: record with --leak-check=auto:1s; not read from a forked copy: much of its memory is MADV_DONTFORK or MADV_WIPEONFORK'
+late='not scanned: a scan would take about N ms, but --leak-check allows 10 ms (record with --leak-check=auto:1s); no copy could be forked: much of its memory is MADV_DONTFORK or MADV_WIPEONFORK'
 found='6.8 KiB in 7 blocks unreachable'
 
 ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace ./leakasked &

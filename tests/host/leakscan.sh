@@ -61,7 +61,7 @@ test "$(sqlite3 live.db "SELECT count(*), min(unreachable_blocks), max(unreachab
 test "$(sqlite3 live.db "SELECT sum(v.blocks) FROM site_verdict v WHERE scan = 50 AND v.verdict != 'reachable'")" = 7
 # Read from a copy that never runs: the same, and no child is seen by anybody.
 begin copy.trace "$load" 200 32
-copied='^leakload \(pid [0-9]+\): 6\.8 KiB in 7 blocks unreachable; stopped for [0-9.]+ [mu]?s, read from a forked copy$'
+copied='^leakload \(pid [0-9]+\): 6\.8 KiB in 7 blocks unreachable; stopped for [0-9.]+ [mu]?s to fork a copy, which was scanned$'
 for _ in $(seq 50); do
 	ms-record --tell copy.trace leak-check >answer.txt
 	grep -qE "$copied" answer.txt || { cat answer.txt; exit 1; }
@@ -75,7 +75,7 @@ tell=$!
 sleep 0.02
 kill -USR1 "$pid"
 wait $tell || true
-grep -qE "blocks unreachable; stopped for [0-9.]+ [mu]?s, read from a forked copy|not scanned, it ended meanwhile|recording (has stopped|is over)|none of the processes it records is still running" answer.txt || { cat answer.txt; exit 1; }
+grep -qE "blocks unreachable; stopped for [0-9.]+ [mu]?s to fork a copy, which was scanned|not scanned: it ended meanwhile|recording (has stopped|is over)|none of the processes it records is still running" answer.txt || { cat answer.txt; exit 1; }
 wait $recorder
 grep -qx 'wrong 0' out.txt
 ms-snap --no-symbols -o copy.db copy.trace

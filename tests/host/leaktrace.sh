@@ -108,7 +108,7 @@ stays() { # STATE: in it for a while; its maker stops it for moments too
 wait_for begun
 wait_for stays '[tT]'
 said=$(ms-record --tell t.trace leak-check)
-[[ $said =~ 'not scanned, --leak-check=yes has it traced' ]] || fail "a scan on request: $said"
+[[ $said =~ 'not scanned: --leak-check=yes ptraces it' ]] || fail "a scan on request: $said"
 # On a busy machine it may have stood still for something else so far.
 while kill -CONT "$pid" 2>/dev/null; do sleep 0.2; done &
 wait $recorder

@@ -426,7 +426,7 @@ static void check_errors(void)
 		bool copies;
 		int why, why_back;
 		const char *words;
-	} cases[] = {{false, EAGAIN, 0, "its limit on processes is reached"},
+	} cases[] = {{false, EAGAIN, 0, "its process limit is reached (RLIMIT_NPROC or pids.max)"},
 		     {false, ENOMEM, 0, "too little memory is free"},
 		     {false, EPERM, 0, "Operation not permitted"},
 		     {false, EPERM, ESRCH, "Operation not permitted"},

@@ -375,16 +375,16 @@ static void check_answers(void)
 	w.request.copy.made = true;
 	add_answer(&scanner, &w);
 	check_answer("one",
-		     "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, read from "
-		     "a forked copy\n");
+		     "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms to fork "
+		     "a copy, which was scanned\n");
 	strcpy(w.request.copy.why, "no");
 	add_answer(&scanner, &w);
 	w.state = MS_SCAN_LOST;
 	add_answer(&scanner, &w);
-	check_answer("none", "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, not "
-			     "read from a forked copy: no\n"
-			     "prog (pid 5): not scanned, events were lost; not read from a forked "
-			     "copy: no; stopped for "
+	check_answer("none", "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, the "
+			     "whole scan (no copy could be forked: no)\n"
+			     "prog (pid 5): not scanned: events were lost; no copy could be "
+			     "forked: no; stopped for "
 			     "3.0 ms\n");
 	w.request.asker = SCAN_BY_TELL_RESIDENT;
 	w.resident.state = MS_SCAN_DONE;
@@ -394,7 +394,7 @@ static void check_answers(void)
 	w.request.copy.why[0] = '\0';
 	add_answer(&scanner, &w);
 	check_answer("not known",
-		     "prog (pid 5): not scanned, events were lost; stopped for 3.0 ms\n");
+		     "prog (pid 5): not scanned: events were lost; stopped for 3.0 ms\n");
 }
 
 /* From the request to the answer. */

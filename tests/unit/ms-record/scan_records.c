@@ -130,7 +130,7 @@ static void check_words(void)
 	static const char *const words[] = {
 		NULL,
 		NULL,
-		"killed, or ended without exit()",
+		"the program was killed, or ended without exit()",
 		"would have taken longer than --leak-check allows",
 		"some of its memory could not be read",
 		"its threads could not be stopped",

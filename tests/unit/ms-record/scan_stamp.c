@@ -238,23 +238,24 @@ static void check_asking(struct session *s)
 	ask(s, &sc, NULL, false, NULL, "no threads");
 	sc.started = true;
 	q->busy = 1;
-	ask(s, &sc, NULL, true, "prog (pid 42): not scanned, it ended meanwhile\n", "busy");
+	ask(s, &sc, NULL, true, "prog (pid 42): not scanned: it ended meanwhile\n", "busy");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 3;
 	ask(s, &sc, "now", true, NULL, "the last moment");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2; /* and then there are a mark's and the end's */
 	ask(s, &sc, "now", true,
-	    "prog (pid 42): not scanned, its trace has the maximum number of such moments\n",
+	    "prog (pid 42): not scanned: its trace has the maximum number of moments with resident "
+	    "figures\n",
 	    "too many moments");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2;
 	ask(s, &sc, NULL, true, NULL, "leaks are no such moments");
 	sc.traced = 42;
 	ask(s, &sc, NULL, true,
-	    "prog (pid 42): not scanned, --leak-check=yes has it traced: record with "
+	    "prog (pid 42): not scanned: --leak-check=yes ptraces it: record with "
 	    "--leak-check=auto\n",
 	    "traced");
 	sc.tree = true;
 	ask(s, &sc, NULL, true,
-	    "prog (pid 42): not scanned, ms-record traces it until it ends: record it with "
+	    "prog (pid 42): not scanned: ms-record ptraces it until it ends: record it with "
 	    "ms-record -p\n",
 	    "traced with all that it starts");
 	sc.tree = false;

@@ -526,10 +526,10 @@ static void check_traces(void)
 /* Checks a scan on request: it looks at every process, or says why not. */
 static void check_ask(void)
 {
-	static const char busy[] = "prog (pid 6): not scanned, it ended meanwhile\n",
-			  tree[] = "prog (pid 5): not scanned, ms-record traces it until it ends: "
+	static const char busy[] = "prog (pid 6): not scanned: it ended meanwhile\n",
+			  tree[] = "prog (pid 5): not scanned: ms-record ptraces it until it ends: "
 				   "record it with ms-record -p\n"
-				   "prog (pid 6): not scanned, ms-record traces it until it ends: "
+				   "prog (pid 6): not scanned: ms-record ptraces it until it ends: "
 				   "record it with ms-record -p\n";
 	char tell[] = "s? o? ", resident[] = "s? o? ";
 	tell[1] = tell[4] = '0' + SCAN_BY_TELL;
