@@ -262,7 +262,9 @@ bool poll_say_too_fast(const struct poll *p, FILE *to)
 			"--fail-on\n",
 			SIZE(rounded(p->heap.slope * 60)), SIZE(rounded(limit * 60)));
 	else if (p->heap.kind == MS_TREND_SHORT && !p->opt->quiet)
-		fputs("ms-record: --fail-on: the run was too short to judge growth\n", to);
+		fputs("ms-record: --fail-on was not checked: polled for too short a time to judge "
+		      "growth\n",
+		      to);
 	return grows;
 }
 
@@ -271,7 +273,8 @@ void poll_say_end(struct poll *p, FILE *to)
 	const struct poll_series *s = &p->series;
 	say_how(p, to);
 	if (!s->n) {
-		fputs("Growth cannot be judged: the process had no memory\n", to);
+		fputs("Growth cannot be judged: no sample of the process's memory could be taken\n",
+		      to);
 		return;
 	}
 	say_figure(p, to, "heap", POLL_HEAP);
@@ -282,10 +285,11 @@ void poll_say_end(struct poll *p, FILE *to)
 			vsz = poll_trend(p, POLL_VSZ);
 	bool warned = is_warned(p, &heap);
 	if (!warned && is_warned(p, &rss))
-		say_growth(to, "  RSS grows, but not the heap", &rss);
+		say_growth(to, "  RSS (not the heap) grows", &rss);
 	if (!warned && vsz.rise > 1 << 20 && vsz.rise > 2 * fmax(rss.rise, 0))
 		fprintf(to,
-			"  %s more address space was reserved than is used: not a memory leak\n",
+			"  VSZ rose by %s more than RSS: reserved address space, not a memory "
+			"leak\n",
 			SIZE(rounded(vsz.rise - fmax(rss.rise, 0))));
 	if (warned)
 		say_growth(to, "Warning: linear heap growth detected", &heap);
