@@ -66,10 +66,11 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 		c->flags |= names[i].flag;
 		return 0;
 	}
-	return ms_err_set(err,
-			  "bad --hook '%s': an argument is size, nmemb, ptr, out, pool or _, not "
-			  "'%.*s'",
-			  h->text, (int)(to - from), from);
+	return ms_err_set(
+		err,
+		"bad --hook '%s': an argument must be size, nmemb, ptr, out, pool or _, not "
+		"'%.*s'",
+		h->text, (int)(to - from), from);
 }
 
 static int take_arguments(struct hook_spec *h, const char *from, const char *to, struct ms_err *err)
@@ -139,27 +140,28 @@ static int choose(struct hook_spec *h, enum result result, struct ms_err *err)
 	struct mg_custom *c = &h->custom;
 	if (result == NOTHING && c->flags & MG_CUSTOM_OUT) {
 		c->what = MG_CUSTOM_ALLOC;
-		return c->size ? 0 : bad(h, "which argument is the size?", err);
+		return c->size ? 0 : bad(h, "one argument must be the size", err);
 	}
 	if (c->flags & MG_CUSTOM_OUT)
 		return bad(h, "a block is either returned or stored through 'out', not both", err);
 	if (result == A_BLOCK) {
 		if (!c->size)
-			return bad(h, "which argument is the size?", err);
+			return bad(h, "one argument must be the size", err);
 		c->what = c->block ? MG_CUSTOM_REALLOC : MG_CUSTOM_ALLOC;
 		return 0;
 	}
 	if (result == A_POOL) {
 		c->what = MG_CUSTOM_CREATE;
-		return c->block || c->pool || c->size
-			       ? bad(h, "a function that makes a pool has no size, ptr or pool",
-				     err)
-			       : 0;
+		return c->block || c->pool || c->size ? bad(h,
+							    "a function that makes a pool must not "
+							    "have a size, ptr or pool argument",
+							    err)
+						      : 0;
 	}
 	c->what = c->block ? MG_CUSTOM_FREE : MG_CUSTOM_RESET;
 	if (!c->block && !c->pool)
 		return bad(h,
-			   c->size ? "what does it return? '-> ptr'"
+			   c->size ? "a function with a size must have a result (-> ptr)"
 				   : "one argument must be the block to free (ptr), or the pool",
 			   err);
 	c->size = c->nmemb = 0;
