@@ -43,7 +43,7 @@ int attach_maps_read(struct attach_maps *m, int proc, struct ms_err *err)
 		add(m, &r.v[i].map);
 	ms_regions_free(&r);
 	if (!rc && !m->n)
-		ms_err_set(err, "its memory map is empty");
+		ms_err_set(err, "it has no memory mapped, so it is about to end");
 	return m->n ? 0 : -1;
 }
 

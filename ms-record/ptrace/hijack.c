@@ -158,8 +158,8 @@ static int judge_kind(struct judge *j)
 	bool others = l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1;
 	if (others && others_stay(j))
 		return refuse(j,
-			      "its main thread has ended, so its memory cannot be reached, though "
-			      "%ld others still run",
+			      "its main thread has ended, so its memory cannot be accessed (other "
+			      "threads still running: %ld)",
 			      number(l->status, "\nThreads:\t") - 1);
 	if (others && !look(&j->looks, j->proc))
 		return no_folder(j);
@@ -199,7 +199,7 @@ static int judge_user(struct judge *j)
 	/* A non-dumpable process's /proc folder belongs to its user, but the files in it to
 	 * root. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
-		return hijack_over(j->proc) ? refuse(j, "it has since ended")
+		return hijack_over(j->proc) ? refuse(j, "it has just ended")
 					    : refuse(j, "its memory is protected (it is not "
 							"dumpable); run this as root");
 	return 0;
@@ -303,7 +303,7 @@ static int no_memory(struct judge *j, int proc)
 {
 	int why = errno;
 	if (hijack_over(proc))
-		return refuse(j, "it has since ended");
+		return refuse(j, "it has just ended");
 	errno = why;
 	if (why != EACCES && why != EPERM)
 		return no_folder(j);

@@ -70,9 +70,11 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	if (c->t->gone)
 		return ms_err_set(err, "thread %d has ended", (int)tid);
 	if (c->t->asleep || c->t->new_child)
-		return ms_err_set(err, "thread %d is in a system call", (int)tid);
+		return ms_err_set(err, "thread %d is in a system call that must not be interrupted",
+				  (int)tid);
 	if (hijack_in_rseq(h, c->t))
-		return ms_err_set(err, "thread %d is inside a restartable sequence", (int)tid);
+		return ms_err_set(err, "thread %d is in a restartable sequence (rseq): try again",
+				  (int)tid);
 	if (dispatched(tid))
 		return ms_err_set(err, "thread %d uses syscall user dispatch", (int)tid);
 	if (hijack_find_code(h))

@@ -90,8 +90,8 @@ static void end_it(struct guard *g)
 	if (g->room)
 		__atomic_store_n(&g->room->ended, 1, __ATOMIC_RELEASE);
 	else
-		say("ms-record: killed by its guard: it had stopped the process and not let it "
-		    "continue\n");
+		say("ms-record: killed by its watchdog, because it hung while it held the process "
+		    "stopped; the process goes on\n");
 	CALL(SYS_kill, (uint64_t)g->process, SIGKILL);
 }
 

@@ -228,8 +228,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 {
 	struct place p = {.sp = c->t->regs.sp};
 	if (!c->h->return_at)
-		return ms_err_set(err,
-				  "no code that returns from a signal was found in its memory");
+		return ms_err_set(err, "no code that calls rt_sigreturn was found in its memory");
 	if (!ask_place(c->h, &p))
 		find_place(c->h, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);

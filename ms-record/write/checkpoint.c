@@ -282,7 +282,7 @@ static int put_block(struct writing *w, const struct ms_checkpoint_block *b)
 		rc = ms_checkpoint_put(&w->e, b);
 	}
 	return rc == MS_FMT_OK ? 0
-			       : ms_err_set(w->err, "a live block exceeds the range of the trace "
+			       : ms_err_set(w->err, "a live block cannot be encoded in the trace "
 						    "format (please report it)");
 }
 

@@ -251,7 +251,7 @@ static int add_events(struct encoder *e, const struct batch *b, struct ms_err *e
 	for (size_t i = 0; i < b->events.n; i += AT_ONCE) {
 		size_t n = b->events.n - i < AT_ONCE ? b->events.n - i : AT_ONCE;
 		if (put_events(e, b->out, &b->events.v[i], n) != n)
-			return ms_err_set(err, "an event exceeds the range of the trace format "
+			return ms_err_set(err, "an event cannot be encoded in the trace format "
 					       "(please report it)");
 	}
 	c->events += b->events.n;

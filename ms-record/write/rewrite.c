@@ -355,7 +355,8 @@ bool rewrite_trace(struct output *o)
 	char size[MS_UNIT_BUF];
 	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
 		if (t.trace && ms_trace_writer_full(t.trace))
-			ms_err_set(&live, "live blocks take more than half of it, %s",
+			ms_err_set(&live,
+				   "the live blocks alone need more than half of --max-size (%s)",
 				   ms_format_size(size, most));
 		goto out;
 	}

@@ -145,7 +145,7 @@ attaching would fail: 1 problem, marked 'no'
 END
 }
 zombie 's/^Threads:.*/Threads:\t1/' 'it has ended, and its parent 1 has not reaped it (zombie)'
-zombie 's/^Threads:.*/Threads:\t3/' 'its main thread has ended, so its memory cannot be reached, though 2 others still run'
+zombie 's/^Threads:.*/Threads:\t3/' 'its main thread has ended, so its memory cannot be accessed (other threads still running: 2)'
 process good 4242 thing
 sed -i 's/ 4194304 / 2129984 /' good/4242/stat
 doctor 1 --proc-root good -p 4242

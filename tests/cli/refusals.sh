@@ -69,7 +69,7 @@ begin zombie
 refuse "process $pid .*: it has ended, and its parent $job has not reaped it \(zombie\)" -p "$pid"
 over
 begin leader
-refuse "process $pid .*: its main thread has ended, .* though 1 others? still run" -p "$pid"
+refuse "process $pid .*: its main thread has ended, .* \(other threads still running: 1\)" -p "$pid"
 over
 begin traced
 refuse "process $pid .*: it is traced by process $job \('refusals'\) already; end that one first" -p "$pid"
@@ -152,7 +152,7 @@ refuse 'it is a kernel thread and has no memory of its own' --proc-root root -p 
 made "$pid" 0
 edit status 's/^State:.*/State:\tZ (zombie)/; s/^Threads:.*/Threads:\t8/'
 edit stat 's/) [RSD] /) Z /'
-refuse 'its main thread has ended, .* though 7 others still run' --proc-root root -p "$pid"
+refuse 'its main thread has ended, .* \(other threads still running: 7\)' --proc-root root -p "$pid"
 made "$pid" 0
 printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0' >elf32
 ln -sf "$PWD/elf32" "root/$pid/exe"
