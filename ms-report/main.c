@@ -296,7 +296,8 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 static void say_broken(struct model *m, const struct options *opt, const struct budget *b)
 {
 	const struct site *s = budget_worst(b, m);
-	fprintf(stderr, "ms-report: budget '%s' is broken: it is %s", b->text, budget_amount(b, m));
+	fprintf(stderr, "ms-report: budget '%s' is broken: the figure is %s", b->text,
+		budget_amount(b, m));
 	static const struct style plain = {.ascii = true};
 	uint32_t node = !s || opt->cli.quiet ? NONE : s->user != NONE ? s->user : s->stack;
 	if (node != NONE)
@@ -363,7 +364,7 @@ static int check_budgets(struct model *m, const struct options *opt)
 			else if (budget_too_short(b, m))
 				ms_cli_remark(&opt->cli,
 					      "budget '%s' passes: the run was too short to judge "
-					      "growth, which takes %.0f s after a warm-up",
+					      "growth (needs %.0f s after its first tenth)",
 					      b->text, MS_TREND_SECONDS);
 			break;
 		}
@@ -527,8 +528,9 @@ static int events(const struct options *opt)
 		return ms_cli_failed("ms-report", &err);
 	if (!incomplete || opt->cli.allow_partial)
 		return 0;
-	ms_cli_remark(&opt->cli, "incomplete: %s (--allow=partial makes the exit status 0)",
-		      incomplete);
+	ms_cli_remark(&opt->cli,
+		      "incomplete: the trace %s (--allow=partial makes the exit status 0)",
+		      strcmp(incomplete, "damaged") == 0 ? "is damaged" : "has no end");
 	return TROUBLE;
 }
 

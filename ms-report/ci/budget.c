@@ -57,7 +57,8 @@ static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 	b->site_length = (size_t)(end - b->site);
 	end += 1 + strspn(end + 1, BLANK);
 	if (*end != ')' || end[1] != '.')
-		return ms_err_set(err, "bad budget '%s': expected ). after the pattern", b->text);
+		return ms_err_set(err, "bad budget '%s': expected ').FIGURE' after the pattern",
+				  b->text);
 	*s = end + 2;
 	return 0;
 }

@@ -72,9 +72,9 @@ const char *budget_amount(const struct budget *b, struct model *m);
 /* Tells whether the budget held only because the run was too short to tell growth from start-up. */
 bool budget_too_short(const struct budget *b, const struct model *m);
 /* Returns the reason why the budget is BUDGET_UNDECIDED. */
-const char *budget_unknown(const struct budget *b, const struct model *m);
-/* Returns why a budget on changes of sites cannot be decided, or NULL. It cannot if some sites of
- * the two runs could not be matched. */
+const char *budget_unknown(const struct budget *b, struct model *m);
+/* Returns the reason why a budget on the sites of a comparison cannot be decided, or NULL: it is
+ * not known whether some sites changed. */
 const char *budget_apart(const struct budget *b, struct model *m);
 /* Tells whether the budget's pattern matches the name of the site. */
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);

@@ -166,11 +166,17 @@ const char *budget_apart(const struct budget *b, struct model *m)
 	return of_sites ? diff_unmatched(m) : NULL;
 }
 
-const char *budget_unknown(const struct budget *b, const struct model *m)
+const char *budget_unknown(const struct budget *b, struct model *m)
 {
+	const char *none = "the program was not scanned for leaks", *why = words_unscanned(m);
 	if (b->change && !m->diff)
 		return "nothing was compared (use ms-diff)";
 	bool of_sites = b->site || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
-	return hidden ? "filters hid sites that it may apply to" : "the figure is not known";
+	if (hidden)
+		return "filters hid sites that it may apply to";
+	if (!b->change && strstr(b->text, "unreachable_") && !verdicts_known(m))
+		return why ? ms_arena_printf(&m->arena, "%s: %s", none, why) : none;
+	return b->change ? "the figure is not available in one of the runs"
+			 : "the figure is not available in this recording";
 }

@@ -179,10 +179,13 @@ void github_report(struct page *p, struct out *o, const struct findings *f, size
 		else if (shown[f->v[i].rule]++ < limit)
 			command(p, o, &f->v[i]);
 	if (notes)
-		out_printf(o, "::notice title=MemScope::%s as in the old runs, not listed here\n",
-			   say_things(p->m, notes, "finding"));
+		out_printf(
+			o,
+			"::notice title=MemScope::%s that the old runs have too, not listed here\n",
+			say_things(p->m, notes, "finding"));
 	for (unsigned r = 0; r < RULE_COUNT; r++)
 		if (shown[r] > limit)
-			out_printf(o, "::notice title=MemScope::%zu more: %s\n", shown[r] - limit,
+			out_printf(o, "::notice title=MemScope::%s: %s\n",
+				   say_things(p->m, shown[r] - limit, "more finding"),
 				   finding_rules[r].name);
 }

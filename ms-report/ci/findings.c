@@ -15,13 +15,14 @@ const struct rule finding_rules[RULE_COUNT] = {
 	{"memscope/budget", "Budget broken", "A figure of the run exceeds its budget.",
 	 LEVEL_ERROR},
 	{"memscope/undecided", "Budget not checked",
-	 "The figure of this budget is not known, so it neither passed nor failed.", LEVEL_ERROR},
+	 "The figure of this budget is not available, so it neither passed nor failed.",
+	 LEVEL_ERROR},
 	{"memscope/unreachable", "Unreachable memory",
 	 "Nothing pointed to this memory when it was scanned: it has leaked.", LEVEL_ERROR},
 	{"memscope/growing", "Growing memory",
-	 "Live memory of this call stack kept growing throughout, as a leak does.", LEVEL_WARNING},
+	 "Live memory of this call stack grew throughout the run, as a leak does.", LEVEL_WARNING},
 	{"memscope/regression", "More memory than before",
-	 "What this call stack holds or allocates grew beyond noise since the old run.",
+	 "What this call stack holds or allocates grew by more than noise since the old run.",
 	 LEVEL_WARNING},
 	{"memscope/incomplete", "Incomplete recording",
 	 "The recording does not cover the whole run.", LEVEL_WARNING},
@@ -82,8 +83,8 @@ static void add_budgets(struct model *m, const struct budgets *budgets, bool par
 		enum finding_rule rule = broken ? RULE_BUDGET : RULE_UNDECIDED;
 		const struct site *site = broken ? budget_worst(b, m) : NULL;
 		const char *at = site ? SAY("; most of it at %s", site_name(m, site)) : "";
-		const char *message = broken ? SAY("budget '%s' is broken: it is %s%s", b->text,
-						   budget_amount(b, m), at)
+		const char *message = broken ? SAY("budget '%s' is broken: the figure is %s%s",
+						   b->text, budget_amount(b, m), at)
 					     : SAY("budget '%s' cannot be checked: %s", b->text,
 						   why     ? why
 						   : apart ? apart
@@ -101,11 +102,11 @@ static const char *verdict_message(struct model *m, const struct site *s, enum f
 	const char *what = SAY("%s in %s of %s", say_size(m, of.bytes),
 			       say_things(m, of.blocks, "block"), site_name(m, s));
 	if (rule != RULE_UNREACHABLE)
-		return SAY("%s: live memory grew throughout", what);
+		return SAY("%s: live memory grew throughout the run", what);
 	if (s->with.blocks)
 		what = SAY("%s, + %s in %s lost with it", what, say_size(m, s->with.bytes),
 			   say_things(m, s->with.blocks, "block"));
-	return SAY("%s: nothing points to it at the end", what);
+	return SAY("%s: unreachable at the end", what);
 }
 
 /* Lowers a finding to a note if the old runs of a comparison have it too, because then the change
@@ -140,13 +141,13 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 
 /* ---- results of a comparison ---- */
 
-/* Returns "+64 KiB of f at the end, +64 KiB at the peak", with the change of allocations if that is
- * significant. */
+/* Returns "+64 KiB of f live at the end, +64 KiB at the peak", with the change of allocations if
+ * that counts. */
 static const char *growth_words(struct model *m, const struct diff_row *x)
 {
 	const char *name = site_name(m, x->site);
 	const char *peak = diff_say(m, true, diff_blame(x, DIFF_PEAK));
-	const char *held = SAY("%s of %s at the end, %s at the peak",
+	const char *held = SAY("%s of %s live at the end, %s at the peak",
 			       diff_say(m, true, x->delta[DIFF_LIVE]), name, peak);
 	const char *churn =
 		SAY("%s allocated, %s allocation%s", diff_say(m, true, x->delta[DIFF_ALLOCATED]),

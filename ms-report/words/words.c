@@ -300,7 +300,7 @@ const char *words_incomplete(struct model *m)
 			   m->traces_unreadable == 1 ? "it holds" : "they hold",
 			   name_clean(&m->arena, m->unreadable ? m->unreadable : "?", true));
 	return SAY("the trace has no end (the recorder was killed, or the copy was cut short); "
-		   "what follows is valid up to %s",
+		   "the figures are valid up to %s",
 		   say_time(m, m->duration_ns));
 }
 

@@ -57,14 +57,14 @@ rc=0
 [ "$rc $(find history -name 'v1-*' | wc -l)" = '2 4' ] || die "the same commit again: status $rc: $(cat err)"
 # the same build once more
 "$recipe" compare history main same test=unit >notes 2>err || die "the same build: $? $(cat notes err)"
-[ "$(cat notes)" = '::notice title=MemScope::1 finding as in the old runs, not listed here' ] || die "annotations of the same build: $(cat notes)"
+[ "$(cat notes)" = '::notice title=MemScope::1 finding that the old runs have too, not listed here' ] || die "annotations of the same build: $(cat notes)"
 GITHUB_ACTIONS='' "$recipe" compare history branch quiet 'test=another one' >notes 2>err || die "a key with a blank: $? $(cat notes err)"
 [ ! -s notes ] || die "annotations outside of GitHub: $(cat notes)"
 # and one that leaks 64 blocks
 rc=0
 "$recipe" compare history branch out test=unit >notes 2>err || rc=$?
 [ $rc = 1 ] || die "a leak of 128,000 bytes: status $rc: $(cat notes err)"
-grep -q "budget 'delta_unfreed_bytes > 64k' is broken: it is +128000" err || die "$(cat err)"
+grep -q "budget 'delta_unfreed_bytes > 64k' is broken: the figure is +128000" err || die "$(cat err)"
 grep -q '^::error file=index.cc,line=21,title=Budget broken::budget .delta_unfreed_bytes > 64k. is broken' notes || die "$(cat notes)"
 # shellcheck disable=SC2016 # Markdown's
 grep -q '^| grown.* | `main` \[index.cc:21\](https://host/x/blob/main/index.cc#L21) |$' out/comment.md || die "$(cat out/comment.md)"

@@ -118,25 +118,25 @@ try 0 "" killed.db
 
 # budgets
 try 0 "" --fail-on 'unfreed_bytes > 1244756' run.db
-try 1 "budget 'unfreed_bytes > 1244755' is broken: it is 1244756" --fail-on 'unfreed_bytes > 1244755' run.db
-try 1 "is broken: it is 3405476" -q --fail-on 'peak_bytes>=3405476' run.db
+try 1 "budget 'unfreed_bytes > 1244755' is broken: the figure is 1244756" --fail-on 'unfreed_bytes > 1244755' run.db
+try 1 "is broken: the figure is 3405476" -q --fail-on 'peak_bytes>=3405476' run.db
 try 1 "is broken" --fail-on 'allocations == 105137' run.db
 try 0 "" --fail-on 'allocations != 105137' --fail-on 'frees<1' --fail-on ' frees <= 102010 ' run.db
 try 1 "is broken" --fail-on 'peak_bytes > 3M' run.db
 try 0 "" --fail-on 'peak_bytes > 3.25MiB' run.db
 try 1 "is broken" --fail-on 'peak_time_ns > 2s' run.db
 try 1 "is broken" --fail-on 'peak_time_ns = 2500000000' run.db
-try 2 "budget 'unreachable_bytes > 0' cannot be checked: the figure is not known" --fail-on 'unreachable_bytes > 0' run.db
+try 2 "budget 'unreachable_bytes > 0' cannot be checked: the program was not scanned for leaks" --fail-on 'unreachable_bytes > 0' run.db
 # of what filters leave, so that suppressions count
-try 2 "budget 'shown_unreachable_bytes > 0' cannot be checked: the figure is not known" --fail-on 'shown_unreachable_bytes > 0' run.db
-try 1 "is broken: it is 195180" --fail-on 'shown_unreachable_bytes > 0' leaky.db
+try 2 "budget 'shown_unreachable_bytes > 0' cannot be checked: the program was not scanned for leaks" --fail-on 'shown_unreachable_bytes > 0' run.db
+try 1 "is broken: the figure is 195180" --fail-on 'shown_unreachable_bytes > 0' leaky.db
 ms-filter -q --not-verdict unreachable -o shown.db leaky.db
-try 1 "is broken: it is 192000 (187.5 KiB), most of it at site 2: " --fail-on 'shown_unreachable_bytes > 0' shown.db
-try 1 "is broken: it is 3000" --fail-on 'shown_unreachable_blocks > 2999' shown.db
-try 1 "is broken: it is 195180" --fail-on 'unreachable_bytes > 0' shown.db
+try 1 "is broken: the figure is 192000 (187.5 KiB), most of it at site 2: " --fail-on 'shown_unreachable_bytes > 0' shown.db
+try 1 "is broken: the figure is 3000" --fail-on 'shown_unreachable_blocks > 2999' shown.db
+try 1 "is broken: the figure is 195180" --fail-on 'unreachable_bytes > 0' shown.db
 ms-filter -q --not-verdict indirect -o shown.db shown.db
 try 0 "" --fail-on 'shown_unreachable_bytes > 0' --fail-on 'shown_unreachable_blocks > 0' shown.db
-try 2 "cannot be checked: the figure is not known" --allow-partial --fail-on 'temporary_allocations > 0' sampled.db
+try 2 "cannot be checked: the figure is not available in this recording" --allow-partial --fail-on 'temporary_allocations > 0' sampled.db
 try 2 "cannot be checked: events were lost" --fail-on 'peak_bytes > 1G' lost.db
 try 2 "cannot be checked: the recording is sampled" --fail-on 'peak_bytes > 1G' sampled.db
 try 1 "is broken" --allow-partial --fail-on 'peak_bytes > 1k' lost.db
@@ -168,17 +168,17 @@ try 2 "bad budget 'peak_bytes > 1x'" --fail-on 'peak_bytes > 1x' run.db
 try 2 "bad budget ''" --fail-on '' run.db
 
 # of a part of the program
-try 1 "it is 192000 (187.5 KiB), most of it at site 2: orderd::PriceCache::insert src/cache.cpp:77 < orderd::Feed::tick" --fail-on 'site("orderd::Price*").live_bytes > 187k' run.db
+try 1 "the figure is 192000 (187.5 KiB), most of it at site 2: orderd::PriceCache::insert src/cache.cpp:77 < orderd::Feed::tick" --fail-on 'site("orderd::Price*").live_bytes > 187k' run.db
 try 0 "" --fail-on 'site("orderd::Price*").live_bytes > 188k' run.db
-try 1 "it is 1244756 (1.2 MiB)" -q --fail-on ' site( "*" ).live_bytes>1' run.db
-try 1 "it is 1244756 (1.2 MiB), most of it at site 1:" --fail-on 'site("*").live_bytes >= 1244756' run.db
-try 1 "is broken: it is 100120, most of it at site 8:" --fail-on 'site("orderd::[PL]*[rt]::[df]*").allocations == 100120' run.db
+try 1 "the figure is 1244756 (1.2 MiB)" -q --fail-on ' site( "*" ).live_bytes>1' run.db
+try 1 "the figure is 1244756 (1.2 MiB), most of it at site 1:" --fail-on 'site("*").live_bytes >= 1244756' run.db
+try 1 "is broken: the figure is 100120, most of it at site 8:" --fail-on 'site("orderd::[PL]*[rt]::[df]*").allocations == 100120' run.db
 try 0 "its pattern matches no site" --fail-on 'site("nothing").allocations > 0' run.db
 try 2 "filters hid sites" --fail-on 'site("orderd::*").allocations > 0' hidden.db
-try 2 "cannot be checked: the figure is not known" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
+try 2 "cannot be checked: the figure is not available in this recording" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
 try 2 "bad budget 'site(x).live_bytes > 1': expected site(\"PATTERN\")" --fail-on 'site(x).live_bytes > 1' run.db
 try 2 "expected site(\"PATTERN\")" --fail-on 'site("").live_bytes > 1' run.db
-try 2 "expected ). after the pattern" --fail-on 'site("x") live_bytes > 1' run.db
+try 2 "expected ').FIGURE' after the pattern" --fail-on 'site("x") live_bytes > 1' run.db
 try 2 "no figure 'unfreed_bytes' of a site" --fail-on 'site("x").unfreed_bytes > 1' run.db
 # from a file
 printf '# what the nightly run may hold\n\n  unfreed_bytes > 2M  # at its end\r\npeak_bytes > 3M\n' >budgets

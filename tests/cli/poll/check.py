@@ -189,9 +189,9 @@ GROWTH = {  # what, its options, what ms-record says beside the diagnosis and it
     "slower": (["-q", "--poll", "-i", "100ms", "--max-growth", "20M/s"], ["leak", "11500", "0"], "", 0),
     "filled": (["-q", "--poll", "-i", "100ms", "--max-growth", "1k/h"], ["plateau", "11500", "0"], "", 0),
     "recorded": (["-q", "-o", "recorded.trace", "--max-growth", "100MiB/min"], ["leak", "11500", "0"],
-                 r"ms-report: budget 'growth_bytes_per_minute > 100M' is broken: it is \d+ \(5\d\d\.\d MiB\)", 1),
+                 r"ms-report: budget 'growth_bytes_per_minute > 100M' is broken: the figure is \d+ \(5\d\d\.\d MiB\)", 1),
     "handed on": (["-q", "-o", "fd:77", "--max-growth", "100MiB/min"], ["leak", "11500", "0"],
-                  r"ms-report: budget 'growth_bytes_per_minute > 100M' is broken: it is \d+ \(5\d\d\.\d MiB\)", 1),
+                  r"ms-report: budget 'growth_bytes_per_minute > 100M' is broken: the figure is \d+ \(5\d\d\.\d MiB\)", 1),
 }
 
 
@@ -300,7 +300,7 @@ def check_budgets():
     expect("junit, too short", (r.returncode, 'failures="0" errors="0"' in r.stdout), (0, True))
     r = run(BIN + "/ms-snap", "--maps", "-o", "regions.db", str(os.getpid()))
     r = run(REPORT, "--fail-on", "growing_sites > 0", "regions.db")
-    expect("growth is not known of regions", (r.returncode, "the figure is not known" in r.stderr), (2, True))
+    expect("growth is not known of regions", (r.returncode, "the figure is not available" in r.stderr), (2, True))
     r = run(REPORT, "--fail-on", "delta_growing_sites > 0", "leak.trace")
     expect("no change of growth", (r.returncode, "no figure 'delta_growing_sites'" in r.stderr), (2, True))
     expect("no totals", "growing_sites" in run(REPORT, "--json", "leak.trace").stdout, False)
