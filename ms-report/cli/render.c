@@ -362,8 +362,8 @@ const char *render_large(const struct page *p, const struct options *opt, enum f
 				       (double)bytes / 1e9);
 	return ms_arena_printf(
 		&p->m->arena,
-		"each frame is written once (version 2), as call stacks of each site "
-		"would take %.0f MB: --json=full",
+		"written in the compact layout (version 2), because the call stacks of each site "
+		"would take %.0f MB (--json=full writes them)",
 		(double)bytes / 1e6);
 }
 
@@ -465,8 +465,9 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 	}
 	for (size_t i = 0; i < opt->view_count; i++) {
 		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
-			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
-					  (long long)opt->site, p->m->sites.n);
+			return ms_err_set(err, "no site %lld in this snapshot: it has %s",
+					  (long long)opt->site,
+					  say_things(p->m, p->m->sites.n, "site"));
 		if (opt->views[i] == VIEW_ANNOTATE &&
 		    !(p->source = annotate_find(p->m, opt->annotate, err)))
 			return -1;
