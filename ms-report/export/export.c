@@ -52,7 +52,7 @@ const char *export_title(struct model *m, enum export_figure f)
 
 enum { PLACE_NO_STACK, PLACE_HIDDEN, PLACE_OTHER, PLACES_MORE };
 static const char *const more_names[PLACES_MORE] = {"(no stack)", "[hidden by filters]",
-						    "[of no site]"};
+						    "[without a site]"};
 
 static struct place frame_place_of(struct model *m, const struct frame *f)
 {

@@ -59,7 +59,7 @@ static void put_tree(struct model *m, struct out *o, const struct tree *t, bool 
 	if (t->hidden.a && t->hidden.a != UNKNOWN)
 		out_printf(o, "[hidden by filters] %llu\n", (unsigned long long)t->hidden.a);
 	if (t->other.a && t->other.a != UNKNOWN)
-		out_printf(o, "[of no site] %llu\n", (unsigned long long)t->other.a);
+		out_printf(o, "[without a site] %llu\n", (unsigned long long)t->other.a);
 }
 
 static uint64_t positive(int64_t v)

@@ -197,7 +197,7 @@ void export_flame(struct export *x, struct out *o)
 		put_box(&f, at, 1, &t->hidden, "none", "[hidden by filters]", "");
 	at += (double)figure_or_0(t->hidden.a) * f.scale;
 	if (figure_some(t->other.a))
-		put_box(&f, at, 1, &t->other, "none", "[of no site]", "");
+		put_box(&f, at, 1, &t->other, "none", "[without a site]", "");
 	out_str(o, "</svg>\n");
 }
 
@@ -329,10 +329,10 @@ void export_timeline(struct export *x, struct out *o)
 	}
 	bool rss = t->peak_rss_bytes != UNKNOWN;
 	begin(p, o, BOTTOM + 2 * ROW + SIDE,
-	      SAY("live heap%s over time, peak %s at %s%s%s%s",
+	      SAY("live heap%s over time, peaks: heap %s at %s%s%s%s",
 		  rss ? " (filled) and RSS (line)" : "",
 		  est_size(p->m, t->peak_bytes, est_of(p->m->est, EST_PEAK)),
-		  say_time(p->m, t->peak_time_ns), rss ? ", of RSS " : "",
+		  say_time(p->m, t->peak_time_ns), rss ? ", RSS " : "",
 		  rss ? say_size(p->m, t->peak_rss_bytes) : "", c.n ? "" : ": no timeline"));
 	if (c.n) {
 		put_grid(&c);

@@ -85,8 +85,8 @@ static const char *lacks_end(struct model *m, const struct export_kind *kind, en
 	const char *instead = kind->endless ?: say_at(m);
 	if (has_moment(m, "end") || !*instead || (one && asked != METRIC_LIVE))
 		return NULL;
-	return SAY("no moment 'end' in the snapshot: what is shown as live at the end, in use or "
-		   "leaked is that of %s",
+	return SAY("no moment 'end' in the snapshot: figures shown as live at the end, in use or "
+		   "leaked are those at %s",
 		   instead);
 }
 
@@ -121,7 +121,8 @@ const char *export_refuses(const struct page *p, const struct output *output)
 	if ((traits & EXPORT_RUN) && m->proc_only)
 		return SAY("--%s shows a recording, not figures from /proc only: use --html", name);
 	if ((traits & EXPORT_SITES) && m->proc_only)
-		return "it has no allocations, only figures from /proc: use --export=chrome-trace, "
+		return "the snapshot has no allocations, only figures from /proc: use "
+		       "--export=chrome-trace, "
 		       "--json or --csv";
 	if ((traits & EXPORT_BYTES) && !path && isatty(STDOUT_FILENO))
 		return SAY("--%s is not for a terminal: name a file, such as --%s%cheap%s", name,
@@ -131,7 +132,7 @@ const char *export_refuses(const struct page *p, const struct output *output)
 			   "10,000,000,000",
 			   name);
 	if ((traits & EXPORT_EVENTS) && n >= 4 && strcmp(path + n - 4, ".zst") == 0)
-		return SAY("%s goes by a file's name, and --%s does not write zstd: use .gz",
-			   output->export->name, name);
+		return SAY("--%s cannot write zstd, which %s expects in a file named .zst: use .gz",
+			   name, output->export->name);
 	return NULL;
 }

@@ -71,7 +71,7 @@ python3 svg.py odd.svg 3405476 '</title><script>&"\x1b\u{202e}<x  a<b&.c:19' || 
 ms-report --svg=flame --allocated --full-names run.db | grep -q '<title>_start ' || die '--full-names'
 ms-report --allow-partial --svg=timeline cut.db 2>/dev/null | grep -q '>INCOMPLETE: ' || die 'what is incomplete'
 ms-report --svg=timeline run.db >time.svg
-grep -q 'orderd: live heap (filled) and RSS (line) over time, peak 3.2 MiB at 2.500 s, of RSS 9.0 MiB' time.svg || die "the timeline's title"
+grep -q 'orderd: live heap (filled) and RSS (line) over time, peaks: heap 3.2 MiB at 2.500 s, RSS 9.0 MiB' time.svg || die "the timeline's title"
 [ "$(grep -c '<g><title>.*: live .* RSS ' time.svg)" = 240 ] || die "the timeline's figures"
 
 # several at once, into files

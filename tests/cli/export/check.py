@@ -40,7 +40,7 @@ def clean(s):
     return "".join(map(one, s))
 
 
-NOTES = {"cut": "callers left out: --depth", "truncated": "callers not found", "not taken": "stack not taken", "before": "allocated before the recording"}
+NOTES = {"cut": "frames left out, see --depth", "truncated": "callers not found", "not taken": "stack not taken", "before": "allocated before the recording"}
 
 
 class Truth:
@@ -84,7 +84,7 @@ class Truth:
         want = self.stacks[figure] if figure not in self.unknown else None
         got = collections.Counter()
         for stack, n in stacks:
-            if n and stack not in (("[hidden by filters]",), ("[of no site]",)):
+            if n and stack not in (("[hidden by filters]",), ("[without a site]",)):
                 got[tuple(None if re.fullmatch(r"0x[0-9a-f]+|[^ ]+\+0x[0-9a-f]+|\(unknown\)", x) else x for x in stack)] += n
         if want is not None:
             same(f"{what}: stacks of {figure}", got, want)
