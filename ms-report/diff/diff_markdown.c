@@ -282,7 +282,8 @@ static void put_where(struct page *p, struct out *o, const struct site *s,
 	for (size_t k = 0; k < apart->n; k++)
 		markdown_apart(p, o, &apart->v[k]);
 	if (s->folded)
-		out_printf(o, ", %s of the same recursion", say_things(m, s->folded + 1, "site"));
+		out_printf(o, ", sum of %s of the same recursion",
+			   say_things(m, s->folded + 1, "site"));
 }
 
 static void sites_table(struct page *p, struct out *o, const struct diff_rows *r, size_t n)

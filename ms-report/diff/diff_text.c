@@ -256,7 +256,7 @@ static void where(struct page *p, struct out *o, const struct diff_row *x,
 	if (x->site->folded) {
 		out_repeat(o, " ", before);
 		out_str(o, name_cut(&p->m->arena,
-				    SAY("%s of the same recursion",
+				    SAY("sum of %s of the same recursion",
 					say_things(p->m, x->site->folded + 1, "site")),
 				    room, p->style.ascii));
 		text_end_line(o);
@@ -384,8 +384,8 @@ static void moments(struct page *p, struct out *o)
 	const struct diff_total *t = diff_total(p->m->diff, "peak_bytes");
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
 	struct words w = {.v = {SAY("%s: %s", by, when),
-				"another phase of the run: a site counts by how far "
-				"its peak exceeds the other run's largest"},
+				"another phase of the run: a site counts only as far "
+				"as its peak exceeds its maximum in the other run"},
 			  .n = 2};
 	text_words(p, o, "Peak", &w, ", ");
 	out_char(o, '\n');

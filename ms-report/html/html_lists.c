@@ -148,7 +148,7 @@ static void put_most(struct page *p, struct ms_json *j, const struct first_scree
 		share.v[0] = SAY("%s, %s", share.v[0], more.v[i]);
 	put_list(p, j, churn ? "churn" : metric_names[l.metric],
 		 churn ? SAY("CHURN: %s", part)
-		       : SAY("%s %s", busiest ? "BUSIEST," : "MOST", list_title(p, &l)),
+		       : SAY("%s %s", busiest ? "BUSIEST by" : "MOST", list_title(p, &l)),
 		 f->churning, &l, &share);
 }
 

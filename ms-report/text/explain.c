@@ -48,5 +48,5 @@ int explain(const char *word, struct out *o, struct ms_err *err)
 		return 0;
 	if (meant.word)
 		return ms_err_set(err, "no term '%s': did you mean '%s'?", word, meant.word);
-	return ms_err_set(err, "no term '%s': 'ms-report --explain all' prints them", word);
+	return ms_err_set(err, "no term '%s': 'ms-report --explain all' prints all terms", word);
 }

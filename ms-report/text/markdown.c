@@ -102,8 +102,7 @@ static void figures_table(struct page *p, struct out *o)
 			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
 			 : SAY("%s%s%s",
 			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block"),
-			       e ? ", the largest estimate" : " at ",
-			       e ? "" : say_time(m, t->peak_time_ns)),
+			       e ? ", estimated" : " at ", e ? "" : say_time(m, t->peak_time_ns)),
 		 peak_of},
 		{m->quality.growing ? "live so far" : "live at end",
 		 est_size(m, t->unfreed_bytes, est_of(e, EST_END)),

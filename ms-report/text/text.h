@@ -85,10 +85,10 @@ const char *list_verdict(struct page *p, const struct site *s);
  * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
  * widgets.cc:45)". If it grows, they describe how; if it has several sites, their number. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
-/* Returns a text about the blocks of a leak that are still reached, for a line below the row: "8
- * more blocks (256 B) are still reached, perhaps by a stale pointer"; NULL = there are none. */
+/* Returns what of a leak is still reachable, for a line under it: "8 more blocks (256 B) are still
+ * reachable, perhaps by a stale pointer"; NULL = nothing. */
 const char *list_still(struct page *p, const struct list *l, size_t row);
-/* Returns a text about the blocks still reached of all leaks of a list; NULL = there are none. */
+/* Returns what is still reachable of all leaks of a list together; NULL = nothing. */
 const char *list_still_all(struct page *p, const struct list *l);
 /* Returns a list's title, not cleaned, for any format: "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top
  * 4 of 3,911 sites". */

@@ -334,7 +334,7 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIS
 	if (any(l->hidden))
 		out[n++] = (struct list_rest){l->hidden, "hidden by filters"};
 	if (any(l->other))
-		out[n++] = (struct list_rest){l->other, "of no site"};
+		out[n++] = (struct list_rest){l->other, "without a site"};
 	return n;
 }
 
@@ -397,7 +397,7 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 		return w;
 	}
 	if (sites > 1)
-		words_add(&w, ms_arena_printf(&p->m->arena, "%s of the same recursion",
+		words_add(&w, ms_arena_printf(&p->m->arena, "sum of %s of the same recursion",
 					      say_things(p->m, sites, "site")));
 	if (metric_is_growth(l->metric))
 		words_add(&w, growth_remark(p->m, s));
@@ -411,7 +411,7 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 
 static const char *say_still(struct page *p, struct live v)
 {
-	return v.blocks ? SAY("%s (%s) %s still reached, perhaps by a stale pointer",
+	return v.blocks ? SAY("%s (%s) %s still reachable, perhaps by a stale pointer",
 			      say_things(p->m, v.blocks, "more block"), say_size(p->m, v.bytes),
 			      v.blocks == 1 ? "is" : "are")
 			: NULL;
@@ -516,19 +516,18 @@ static const char *list_name(struct page *p, const struct list *l)
 				       words_verdict(m));
 	if (l->metric == METRIC_PEAK)
 		return m->processes.n > 1   ? "PEAK, each process at its own"
-		       : l->total.estimated ? "PEAK, the largest estimate"
+		       : l->total.estimated ? "PEAK, estimated"
 		       : later              ? later
 					    : ms_arena_printf(a, "PEAK at %s",
 							      say_time(m, m->totals.peak_time_ns));
 	if (metric_is_growth(l->metric))
 		return growth_title(m, l->metric);
 	if (l->metric == METRIC_HELD && some_unknown(m))
-		return "LIVE AT THE END, something points to these, or may";
+		return "LIVE AT THE END, something points to these or may do so";
 	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(
 			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
-			moment_heap_is_apart(m) ? "apart from the heap"
-						: "including what the allocator took");
+			moment_heap_is_apart(m) ? "apart from the heap" : "including the heap");
 	return words[l->metric].name;
 }
 
@@ -568,8 +567,11 @@ void text_list_view(struct page *p, struct out *o, const struct list *l)
 {
 	if (l->total.a == UNKNOWN && !l->all) {
 		text_title(p, o,
-			   ms_arena_printf(&p->m->arena, "No figures of '%s' in this snapshot",
-					   metric_names[l->metric]));
+			   ms_arena_printf(&p->m->arena, "No '%s' figures in this snapshot%s",
+					   metric_names[l->metric],
+					   l->metric == METRIC_MAPPED
+						   ? ": record with ms-record --mmap"
+						   : ""));
 		return;
 	}
 	text_title(p, o, list_title(p, l));

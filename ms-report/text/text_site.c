@@ -100,24 +100,24 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 			say_size(m, s->allocated_bytes / s->allocations)));
 	if (s->first_ns != UNKNOWN)
 		one(p, o, "When",
-		    SAY("first at %s, last at %s", say_time(m, s->first_ns),
+		    SAY("first allocation at %s, last at %s", say_time(m, s->first_ns),
 			say_time(m, s->last_ns)));
 	if (s->lifetime_ns == UNKNOWN)
 		one(p, o, "Lifetime", say_unknown(m));
 	else if (s->frees && s->frees != UNKNOWN)
 		one(p, o, "Lifetime",
-		    SAY("mean of those freed: %s, or %s", say_time(m, s->lifetime_ns / s->frees),
+		    SAY("freed blocks lived for %s, or %s, on average",
+			say_time(m, s->lifetime_ns / s->frees),
 			say_things(m,
 				   s->lifetime_allocations == UNKNOWN
 					   ? UNKNOWN
 					   : s->lifetime_allocations / s->frees,
-				   "allocation")));
+				   "other allocation")));
 	struct mmap_usage b = s->at_mmap;
 	if (b.usable != UNKNOWN && s->at.blocks)
 		one(p, o, "Slack",
-		    SAY("%s: its blocks had %s usable at %s",
-			say_size(m, figure_sub(b.usable, s->at.bytes)), say_size(m, b.usable),
-			say_moment(m, &p->style)));
+		    SAY("%s of %s usable at %s", say_size(m, figure_sub(b.usable, s->at.bytes)),
+			say_size(m, b.usable), say_moment(m, &p->style)));
 	if (b.mapped != UNKNOWN && s->maps && s->maps != UNKNOWN)
 		one(p, o, "Mapped",
 		    SAY("%s at %s; %s in %s in all", say_size(m, b.mapped),

@@ -258,7 +258,7 @@ static void write_outside(struct page *p, struct out *o, const struct tree *t, s
 		write_words(p, o, t, &t->hidden, g, 0, "hidden by filters");
 	g->more[0] = false;
 	if (figure_some(t->other.a))
-		write_words(p, o, t, &t->other, g, 0, "of no site");
+		write_words(p, o, t, &t->other, g, 0, "without a site");
 }
 
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit)

@@ -376,7 +376,7 @@ static const char *title(struct model *m, const struct annotate *a, const struct
 				    ? "; changed since the recording began: line numbers may be off"
 				    : "";
 	return ms_arena_printf(&m->arena,
-			       "%s by line, %s: %s of its own, %s with what it called, of %s%s%s",
+			       "%s by line, %s: self %s, inclusive %s, whole program %s%s%s",
 			       name_clean(&m->arena, a->file, a->style->ascii), what,
 			       amount(m, unit, l->self.a, pair_ea(&l->self)),
 			       amount(m, unit, l->all.a, pair_ea(&l->all)),
@@ -387,7 +387,7 @@ struct table table_annotate(struct model *m, const struct annotate *a, size_t li
 {
 	struct table t = {.columns = columns_of(m, a),
 			  .column_count = COLUMNS,
-			  .empty = "nothing was allocated there or in what it calls"};
+			  .empty = "nothing was allocated in this file or in what it calls"};
 	struct lines *l = ms_arena_alloc(&m->arena, sizeof *l); /* in the arena, since the table's
 								   rows point into it */
 	size_t more, n;

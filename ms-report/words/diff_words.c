@@ -277,8 +277,8 @@ const char *diff_unmatched(struct model *m)
 		return NULL;
 	int side = d->nameless[1] ? 1 : 0;
 	const char *name = side ? d->new : d->old;
-	return SAY("%s could not be compared, %s in all: '%s' has no symbols for %s, and the other "
-		   "side does. They are not called new, gone or grown; the totals hold",
+	return SAY("%s (%s in all) could not be compared: '%s' has no symbols for %s, unlike the "
+		   "other side. They are not listed as new, gone or changed; totals include them",
 		   say_things(m, k->sites, "site"),
 		   diff_say(m, true,
 			    k->figures[DIFF_LIVE] == DELTA_UNKNOWN ? k->figures[DIFF_PEAK]
@@ -305,12 +305,13 @@ const char *diff_worth(struct model *m)
 	if (d->per)
 		add_part(m, &s,
 			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
-			     SAY("old scaled to the %s of new", say_count(m, d->new_operations))));
+			     SAY("old scaled to as many as new (%s)",
+				 say_count(m, d->new_operations))));
 	if (!noise_is_known(d))
 		add_part(m, &s,
-			 SAY("%s: noise can only be guessed",
-			     d->history ? "fewer than 8 runs in the history"
-					: "only one run on a side"));
+			 SAY("noise not measured: %s", d->history
+							       ? "fewer than 8 runs in the history"
+							       : "only one run on a side"));
 	else if (diff_noise(m))
 		add_part(m, &s, diff_noise(m));
 	if (d->kinds[DIFF_UNMATCHED].sites)

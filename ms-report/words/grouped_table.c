@@ -130,7 +130,7 @@ struct table grouped_table(struct model *m, const struct list *l)
 	if (some(l->hidden))
 		put_row(m, &t, ROW_HIDDEN, "hidden by filters", l->hidden, l->total.a, hidden);
 	if (some(l->other))
-		put_row(m, &t, ROW_OTHER, "of no site", l->other, l->total.a, UNKNOWN);
+		put_row(m, &t, ROW_OTHER, "without a site", l->other, l->total.a, UNKNOWN);
 	put_row(m, &t, ROW_TOTAL, "total", l->total, l->total.a, figure_add(l->all, hidden));
 	return t;
 }

@@ -226,7 +226,7 @@ const char *growth_remark(struct model *m, const struct site *s)
 const char *growth_title(struct model *m, enum metric metric)
 {
 	const char *when = metric == METRIC_GROWING_NOW ? "now"
-			   : metric == METRIC_GROWN     ? "each at its largest"
+			   : metric == METRIC_GROWN     ? "each site at its largest"
 			   : metric == METRIC_RISEN     ? "total rise"
 							: "at the peak";
 	if (!growth_known(m))
@@ -262,8 +262,8 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 		return SAY("no steady growth: %s rose by %s, ever more slowly", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "too short") == 0)
-		return SAY("cannot be judged for %s: that takes %.0f s after a warm-up", name,
-			   MS_TREND_SECONDS);
+		return SAY("cannot be judged for %s: needs %.0f s after its first tenth (warm-up)",
+			   name, MS_TREND_SECONDS);
 	return SAY("none: %s %s", name, strcmp(trend, "falling") == 0 ? "falls" : "is steady");
 }
 
@@ -300,7 +300,7 @@ struct words growth_verdict(struct model *m, const struct style *st)
 struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 {
 	struct table t = TABLE_OF(growth_columns, .title = "GROWTH of live memory over time",
-				  .empty = "no growth in this snapshot");
+				  .empty = "no figures of growth in this snapshot");
 	if (figure_some(m->quality.sampled_bytes))
 		t.title = "GROWTH of live memory over time: estimates, with 95 % intervals";
 	sqlite3_stmt *st = model_ask(

@@ -54,7 +54,7 @@ static const char heaps[] =
 struct table table_heaps(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(columns, .title = m->est ? "HEAPS (estimated)" : "HEAPS",
-				  .empty = "no site in this snapshot", .at = true);
+				  .empty = "no allocations in this snapshot", .at = true);
 	table_query(m, &t, heaps, m->at_label, m->at_label);
 	table_finish(m, &t, -1, limit, "heap", TOTAL_NONE);
 	return t;

@@ -25,8 +25,10 @@ int links_check(const char *code_url, struct ms_err *err)
 	}
 	for (const char *s = code_url; http && *s; s++)
 		if (*s <= ' ' || *s > '~' || strchr("()<>|\"'`\\", *s))
-			return ms_err_set(err, "bad --source=url: character %u is not allowed",
-					  (unsigned)(s - code_url) + 1);
+			return ms_err_set(err,
+					  "bad --source 'url:%s': character %u must be "
+					  "percent-encoded",
+					  code_url, (unsigned)(s - code_url) + 1);
 	if (!http)
 		return ms_err_set(err, "bad --source 'url:%s': expected http:// or https://",
 				  code_url);

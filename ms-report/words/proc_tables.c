@@ -161,7 +161,7 @@ static const struct column kind_columns[] = {
 
 struct table proc_kinds(struct model *m)
 {
-	struct table t = TABLE_OF(kind_columns, .title = "REGIONS by what they are for",
+	struct table t = TABLE_OF(kind_columns, .title = "REGIONS by kind",
 				  .empty = "no regions in this snapshot");
 	table_query(m, &t,
 		    "FROM region r JOIN snapshot s ON s.id = r.snapshot WHERE s.label = %Q"
@@ -189,7 +189,7 @@ static const struct column process_columns[] = {
 
 struct table proc_processes(struct model *m, size_t limit)
 {
-	struct table t = TABLE_OF(process_columns, .title = "PROCESSES by what they hold",
+	struct table t = TABLE_OF(process_columns, .title = "PROCESSES by PSS",
 				  .empty = "no process in this snapshot");
 	table_query(
 		m, &t,
@@ -199,6 +199,8 @@ struct table proc_processes(struct model *m, size_t limit)
 		" ON n.snapshot = s.id WHERE s.label = %Q ORDER BY p.pid",
 		m->at_label);
 	bool smaps = t.n && t.rows[0].cells[2].n != UNKNOWN;
+	if (t.n && !smaps)
+		t.title = "PROCESSES by RSS";
 	table_finish(m, &t, smaps ? 2 : 4, limit, "process", TOTAL_NONE);
 	return t;
 }

@@ -52,7 +52,7 @@ done
 
 # text: the source beside the figures, tabs as blanks; a file that is long in parts
 report --width 120 --annotate app.c --metric live run.db
-grep -qF 'app.c by line, live at the end: 9.1 KiB of its own, 14.1 KiB with what it called, of 14.1 KiB' <(tr '\n' ' ' <out | tr -s ' ') || die "title: $(cat out)"
+grep -qF 'app.c by line, live at the end: self 9.1 KiB, inclusive 14.1 KiB, whole program 14.1 KiB' <(tr '\n' ' ' <out | tr -s ' ') || die "title: $(cat out)"
 grep -q '^  24 * 3.9 KiB  *40 * 3.9 KiB  *40          struct ring \*r = malloc(100);$' out || die "a line: $(cat out)"
 grep -q '^  25  *3.1 KiB  *60          r->next = ' out || die "a line with nothing of its own: $(cat out)"
 { grep -q '^   1 ' out && [ "$(grep -c '^ *[0-9]' out)" = "$(wc -l <app.c)" ]; } || die "a short file is whole: $(cat out)"

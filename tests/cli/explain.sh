@@ -29,7 +29,7 @@ for word in growing doubling maybe filling filled step steady flat falling 'too 
 	"$BIN/ms-report" --explain "$word" >got || die "no '$word'"
 	[ "$(wc -l <got)" -gt 1 ] || die "'$word': $(cat got)"
 done
-for bad in retaned:"no term 'retaned': did you mean 'retained'?" xyzzy:"no term 'xyzzy': 'ms-report --explain all' prints them"; do
+for bad in retaned:"no term 'retaned': did you mean 'retained'?" xyzzy:"no term 'xyzzy': 'ms-report --explain all' prints all terms"; do
 	! "$BIN/ms-report" --explain "${bad%%:*}" >out 2>err || die 'status 0'
 	{ [ ! -s out ] && [ "$(cat err)" = "ms-report: ${bad#*:}" ]; } || die "$(cat err)"
 done

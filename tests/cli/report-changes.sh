@@ -23,10 +23,10 @@ done
 # ---- three trees more: 3 x 511 nodes of 64 bytes, each at a site of its own ----
 expect trees '^CHANGED by more than noise: 1 site$'
 expect trees "^ \+95\.8 KiB +\+95\.8 KiB +\+1,533 +\+95\.8 KiB +[0-9]+  grown  build changes.c:$(line 'calloc(4, sizeof \*n);$' | head -n 1)\$"
-expect trees '^ +511 sites of the same recursion$'
+expect trees '^ +sum of 511 sites of the same recursion$'
 never trees '^Rest .*within noise'
 # shellcheck disable=SC2016
-expect trees.md '^\| grown \| \+95\.8 KiB \| \+95\.8 KiB \| \+1,533 \| \+95\.8 KiB \| `build` changes.c:[0-9]+ .* `main`, 511 sites of the same recursion \|$'
+expect trees.md '^\| grown \| \+95\.8 KiB \| \+95\.8 KiB \| \+1,533 \| \+95\.8 KiB \| `build` changes.c:[0-9]+ .* `main`, sum of 511 sites of the same recursion \|$'
 ms-report --full-names trees.db >full
 never full 'same recursion'
 [ "$(ms-report --csv --limit 0 trees.db | wc -l)" -gt 512 ] || die 'CSV folds'

@@ -189,7 +189,7 @@ def check_formats():
     expect("csv", [(r["start"], r["kind"], int(r["rss_bytes"]) // 1024, r["path"]) for r in rows],
            [(r["start"], r["type"], r["rss_kb"], r["pathname"]) for r in want])
     text = report("--text", "--width", "120", file)
-    expect("text: kinds", "REGIONS by what they are for" in text and "REGIONS of address space" in text, True)
+    expect("text: kinds", "REGIONS by kind" in text and "REGIONS of address space" in text, True)
     expect("markdown", report("--md", "--regions", file).count("|") > 100, True)
     n = len(want)
     expect("text: what is left out is said",
