@@ -208,7 +208,7 @@ static int parse_number(const char *s, struct budget *b, struct ms_err *err)
 			 ? ms_parse_duration(number, &b->value, &why)
 			 : ms_parse_count(number, "number", 0, most, &b->value, &why);
 	if (rc == 0 && b->value > most)
-		rc = ms_err_set(&why, "too large");
+		rc = ms_err_set(&why, "the number is too large");
 	return rc == 0 ? 0 : ms_err_set(err, "bad budget '%s': %s", b->text, why.text);
 }
 

@@ -52,7 +52,7 @@ static const char *site_key(struct model *m, enum finding_rule rule, const struc
 static const char *site_name(struct model *m, const struct site *s)
 {
 	const struct frame *f = site_frame(m, s);
-	return f ? frame_label(&m->arena, m, f, &(struct style){0}) : "a call without stack";
+	return f ? frame_label(&m->arena, m, f, &(struct style){0}) : "a call without a stack";
 }
 
 static struct finding *add(struct findings *f, enum finding_rule rule, const char *message,

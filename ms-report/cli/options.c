@@ -28,7 +28,7 @@ static int put_output(struct options *opt, struct output o, struct ms_err *err)
 					  "only one format can go to standard output: name a file "
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
-		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
+		return ms_err_set(err, "too many outputs: at most %d are allowed", OUTPUTS_MAX);
 	opt->outputs[opt->output_count++] = o;
 	return 0;
 }
@@ -148,7 +148,7 @@ static const struct ms_cli_option rows[] = {
 	FORMAT("md", FORMAT_MD, 9, "Markdown, as a comment for a pull request"),
 	FORMAT("html", FORMAT_HTML, 8, "one page with charts and tables, for a browser"),
 	FORMAT("json", FORMAT_JSON, 10,
-	       "all of it, with exact figures; --json=full: whole call stacks with each site"),
+	       "everything, with exact figures; --json=full: each site with its whole call stack"),
 	FORMAT("csv", FORMAT_CSV, 0, "one table"),
 	FORMAT("sarif", FORMAT_SARIF, 0, "findings, for code scanning"),
 	FORMAT("junit", FORMAT_JUNIT, 0, "budgets as test cases, for continuous integration"),
@@ -188,7 +188,7 @@ static const struct ms_cli_option rows[] = {
 		"a source file, with the bytes that each line holds itself and through the "
 		"functions it calls"),
 	VIEW_OF("by", "function|file|module|language|stack|thread|process|program|size", by,
-		VIEW_BY, 0, "sums by these"),
+		VIEW_BY, 0, "totals for each of these"),
 	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
 		"a SELECT on the tables and views of ms-snapshot(5)"),
 	VIEW("events", VIEW_EVENTS, 0, "every event of a trace in order, as text or --json"),
@@ -239,7 +239,7 @@ static const struct ms_cli_option rows[] = {
 	 "status 2 if the pattern of a budget's site() matches nothing"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
-	 "explain a word of a report; all: every one"},
+	 "explain a term of a report; all: every term"},
 	{0},
 };
 
@@ -404,11 +404,13 @@ static int check(struct options *opt, struct ms_err *err)
 	if (opt->anonymize && has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err, "--annotate shows sources, which --anonymize does not hide");
 	if (opt->process && opt->only_first)
-		return ms_err_set(err, "--process=only-first and a PID or NAME exclude each other");
+		return ms_err_set(err,
+				  "--process takes either only-first or a PID or NAME, not both");
 	if (opt->process && (opt->input_count != 1 || strcmp(opt->inputs[0], "-") == 0))
-		return ms_err_set(err, "--process selects from one trace's run, FILE and FILE.d");
+		return ms_err_set(err, "--process needs exactly one trace, FILE, with its FILE.d");
 	if (opt->strict && !opt->budgets.n)
-		return ms_err_set(err, "--fail-on=strict is for budgets: --fail-on names one");
+		return ms_err_set(err,
+				  "--fail-on=strict needs a budget: --fail-on 'FIGURE OP NUMBER'");
 	if (opt->links.code_url && !has_output(opt, FORMAT_MD) && !has_output(opt, FORMAT_HTML))
 		return ms_err_set(err, "--source=url is for --md and --html");
 	if (opt->no_source && !has_output(opt, FORMAT_HTML))
@@ -418,7 +420,7 @@ static int check(struct options *opt, struct ms_err *err)
 	if (other)
 		return ms_err_set(err, "--events does not take --%s", other);
 	if (has_view(opt, VIEW_EVENTS) && (opt->input_count > 1 || opt->output_count > 1))
-		return ms_err_set(err, "--events is of one trace, and in one format");
+		return ms_err_set(err, "--events needs exactly one trace, and at most one format");
 	return check_by(opt, err);
 }
 

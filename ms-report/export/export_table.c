@@ -116,7 +116,7 @@ const char *export_refuses(const struct page *p, const struct output *output)
 	unsigned traits = output->export ? output->export->traits : 0;
 	size_t n = path ? strlen(path) : 0;
 	if ((traits & EXPORT_RUN) && m->diff)
-		return SAY("--%s shows one run: of a comparison use --html or --export=folded",
+		return SAY("--%s shows one run: for a comparison use --html or --export=folded",
 			   name);
 	if ((traits & EXPORT_RUN) && m->proc_only)
 		return SAY("--%s shows a recording, not figures from /proc only: use --html", name);
@@ -128,8 +128,8 @@ const char *export_refuses(const struct page *p, const struct output *output)
 		return SAY("--%s is not for a terminal: name a file, such as --%s%cheap%s", name,
 			   name, output->joint, output->file.ending);
 	if ((traits & EXPORT_EVENTS) && too_many(m))
-		return SAY("--%s writes a line for each allocation, and these are more than "
-			   "10,000,000,000",
+		return SAY("--%s writes a line for each allocation, of which there are more "
+			   "than 10,000,000,000",
 			   name);
 	if ((traits & EXPORT_EVENTS) && n >= 4 && strcmp(path + n - 4, ".zst") == 0)
 		return SAY("--%s cannot write zstd, which %s expects in a file named .zst: use .gz",

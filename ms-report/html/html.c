@@ -108,8 +108,8 @@ static void put_who(struct page *p, struct out *o)
 static void put_text(struct out *o, const char *text)
 {
 	out_str(o,
-		"<noscript>\n<p>This page draws its charts with a script, which is part of it and "
-		"was not run. The same in words:</p>\n<pre>");
+		"<noscript>\n<p>The charts of this page need JavaScript, which did not run. The "
+		"same report as text:</p>\n<pre>");
 	escape(o, text);
 	out_str(o, "</pre>\n</noscript>\n");
 }

@@ -73,8 +73,8 @@ int own_name_room(const struct output *output, const char **kept, bool move, str
 	bool file = S_ISREG(p.st.st_mode) && !p.followed && p.fd < 0 && ms_dest_ours(&p.st);
 	if (p.fd >= 0 || p.followed || (p.st.st_mode && !file)) {
 		rc = ms_err_set(err,
-				"cannot write '%s': something else than a file of yours has that "
-				"name; --%s%cFILE names another, --%s%c- writes to the terminal",
+				"cannot write '%s': it exists and is not a file of yours; use "
+				"--%s%cFILE for another name, or --%s%c- for the terminal",
 				output->path, output->name, output->joint, output->name,
 				output->joint);
 	} else if (file && !has_marker(&p, output->file.marker)) {
@@ -86,8 +86,8 @@ int own_name_room(const struct output *output, const char **kept, bool move, str
 				errno == EEXIST;
 		if (there || strlen(p.name) + 1 > NAME_MAX)
 			rc = ms_err_set(err,
-					"cannot write '%s': it is there already, and so is '%s'; "
-					"name a file, or move one of them away",
+					"cannot write '%s': it exists already, and so does '%s'; "
+					"name another file, or move one of them away",
 					output->path, old);
 	}
 	ms_dest_close(&p);

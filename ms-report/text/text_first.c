@@ -55,7 +55,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 	bool together = m->processes.n > 1 && !peak_of;
 	line(p, o, "Heap",
 	     SAY("peak %s%s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
-		 together ? " of all together" : " in ",
+		 together ? " of all processes" : " in ",
 		 together ? ""
 			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block"),
 		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : "",

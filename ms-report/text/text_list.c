@@ -372,7 +372,7 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 	const struct frame *f = r ? site_frame(m, r->site) : NULL;
 	const char *part = "all of it";
 	if (r && r->live.blocks != s->with.blocks)
-		part = ms_arena_printf(a, "of it %s in %s", say_size(m, r->live.bytes),
+		part = ms_arena_printf(a, "including %s in %s", say_size(m, r->live.bytes),
 				       say_things(m, r->live.blocks, "block"));
 	if (f)
 		words_add(w, ms_arena_printf(a, "(%s from %s)", part, elsewhere(p, s, r->site)));
@@ -380,7 +380,7 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 		words_add(w, ms_arena_printf(a, "%s in %s lost with %s", say_size(m, bytes),
 					     say_things(m, blocks, "block"),
 					     m->hidden.filters ? "sites that filters hide"
-							       : "others"));
+							       : "blocks of other sites"));
 }
 
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s)

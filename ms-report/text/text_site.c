@@ -85,7 +85,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		say_moment(m, &p->style)));
 	if (m->peak.bytes != UNKNOWN)
 		one(p, o, "Peak",
-		    SAY("%s in %s at the peak of the whole; its own largest %s%s%s",
+		    SAY("%s in %s at the peak of the program; its own maximum %s%s%s",
 			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
 			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block"),
 			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
@@ -213,7 +213,7 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 		i += more * period;
 	}
 	if (!n)
-		out_str(o, "     none was recorded\n");
+		out_str(o, "     no stack was recorded\n");
 }
 
 /* ---- where blocks were freed ---- */

@@ -103,7 +103,7 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 	if (found.n)
 		ms_err_set(err, "--annotate '%s' is ambiguous: %s", name, list(m, &found));
 	else if (alike.n)
-		ms_err_set(err, "--annotate: no frame is in '%s', but in %s", name,
+		ms_err_set(err, "--annotate: no frame is in '%s': did you mean %s?", name,
 			   list(m, &alike));
 	else
 		ms_err_set(err, "--annotate: no frame is in '%s' (--by file lists the files)",

@@ -20,7 +20,7 @@ static const struct column columns[] = {
 	{"allocations", "allocations", CELL_COUNT, .sum = true, .optional = true},
 	{NULL, "frees", CELL_COUNT, .sum = true},
 	{"backing", "backing_bytes", CELL_SIZE, .sum = false},
-	{"of it unused", "unused_bytes", CELL_SIZE, .sum = false},
+	{"unused", "unused_bytes", CELL_SIZE, .sum = false},
 };
 enum { NAME, LIVE, BACKING = 7 };
 

@@ -69,10 +69,10 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 static const struct column program_columns[] = {
 	{"program", "exe", CELL_TEXT, .sql = "coalesce(exe, '(unknown)')"},
 	{"processes", "processes", CELL_COUNT, .sum = true, COLUMN_ALL(processes.n)},
-	{"least peak", "min_peak_bytes", CELL_SIZE, .sql = "min_peak", .optional = true},
+	{"lowest peak", "min_peak_bytes", CELL_SIZE, .sql = "min_peak", .optional = true},
 	{"median", "median_peak_bytes", CELL_SIZE, .sql = "median_peak"},
 	{"90 %", "p90_peak_bytes", CELL_SIZE, .sql = "p90_peak"},
-	{"worst", "max_peak_bytes", CELL_SIZE, .sql = "max_peak"},
+	{"highest", "max_peak_bytes", CELL_SIZE, .sql = "max_peak"},
 	{"of pid", "worst_pid", CELL_ID, .sql = "(SELECT pid FROM process WHERE id = worst)"},
 	{"allocations", "allocations", CELL_COUNT, .sum = true, COLUMN_ALL(totals.allocations)},
 	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true,

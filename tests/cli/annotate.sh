@@ -91,7 +91,7 @@ refused() { # STATUS-2 TEXT ARG...
 }
 refused "'part.c' is ambiguous: '$PWD/" --annotate part.c run.db
 refused "/two/part.c'" --annotate part.c run.db
-refused "no frame is in 'three/part.c', but in '$PWD/" --annotate three/part.c run.db
+refused "no frame is in 'three/part.c': did you mean '$PWD/" --annotate three/part.c run.db
 refused "no frame is in 'none.c' (--by file lists the files)" --annotate none.c run.db
 refused "no frame is in 'none.c'" --annotate none.c run.trace
 refused 'anonymize does not hide' --anonymize --annotate app.c run.db

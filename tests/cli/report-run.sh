@@ -73,10 +73,10 @@ refused() { # PATTERN OPTIONS...
 	[ $? = 2 ] && [[ $(wc -l <err) = 1 && $(<err) =~ $1 ]] || fail "ms-report ${*:2}: $(<err)"
 }
 refused "no process 'nothing' in the run of 'run.trace': it has big \($pid\), timeout \($first\)" --process nothing run.trace
-refused 'exclude each other' --process big --only-first run.trace
+refused 'not both' --process big --only-first run.trace
 refused "'run.trace.d/$trace' has no folder" --process big "run.trace.d/$trace"
-refused "selects from one trace's run" --process big run.trace run.trace.d
-refused "selects from one trace's run" --process big - <run.trace
+refused "needs exactly one trace" --process big run.trace run.trace.d
+refused "needs exactly one trace" --process big - <run.trace
 
 # what other views and formats say
 is '--leaks' "$(ms-report --leaks run.trace | head -n 1 | plain)" 'this is big, pid N, with the highest peak of 2 processes (--process)'

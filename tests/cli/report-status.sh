@@ -160,7 +160,7 @@ try 0 "its pattern matches no site, so its figure is 0" --fail-on 'site("nowhere
 try 2 "its pattern matches no site (--fail-on=strict)" --strict --fail-on 'site("nowhere*").live_bytes > 1' run.db
 try 2 "its pattern matches no site (--fail-on=strict)" -q --strict --fail-on 'site("nowhere*").live_bytes > 1' --fail-on 'frees < 0' run.db
 try 0 "" --strict --fail-on 'site("*").live_bytes > 1G' run.db
-try 2 "is for budgets" --strict run.db
+try 2 "needs a budget" --strict run.db
 try 2 "expected >, >=" --fail-on 'frees ~ 1' run.db
 try 2 "expected a number" --fail-on 'frees >' run.db
 try 2 "bad budget 'peak_bytes > -1'" --fail-on 'peak_bytes > -1' run.db

@@ -114,4 +114,4 @@ refused 'only one format can go to standard output' --svg=flame --svg=timeline r
 refused '--tree is not available in that format' --svg=flame --tree run.db
 refused '--metric is for' --svg=timeline --metric live run.db
 ms-diff run.db run.db >diff.db
-refused '--export=svg-flame shows one run: of a comparison use --html or --export=folded' --svg=flame diff.db
+refused '--export=svg-flame shows one run: for a comparison use --html or --export=folded' --svg=flame diff.db

@@ -26,7 +26,7 @@ UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 2 sites
   2.0 KiB       3  1  younger
                         2.0 KiB in 1 block + 60 B in 2 blocks lost with it (all of it from owned
   1.2 KiB       7  2  older
-                        1000 B in 1 block + 260 B in 6 blocks lost with it (of it 200 B in 4 blocks from shared
+                        1000 B in 1 block + 260 B in 6 blocks lost with it (including 200 B in 4 blocks from shared
 EOF
 diff want.txt said.txt
 diff want.txt said-of-snapshots.txt
@@ -73,11 +73,11 @@ ms-report --width 140 cut.trace | rows UNREACHABLE >said.txt
 cat >want.txt <<'EOF'
 UNREACHABLE AT THE END, nothing points to these: 1.3 KiB, 9 blocks, 3 sites
   1.2 KiB       7  1  older
-                        1000 B in 1 block + 260 B in 6 blocks lost with it (of it 200 B in 4 blocks from shared
+                        1000 B in 1 block + 260 B in 6 blocks lost with it (including 200 B in 4 blocks from shared
      30 B       1  5  owned
-                        30 B in 1 block lost with others
+                        30 B in 1 block lost with blocks of other sites
      30 B       1  6  owned
-                        30 B in 1 block lost with others
+                        30 B in 1 block lost with blocks of other sites
 EOF
 diff want.txt said.txt
 ms-filter --trace-out sizes.trace --size 30..50 shared.trace 2>/dev/null
