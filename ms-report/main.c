@@ -362,10 +362,11 @@ static int check_budgets(struct model *m, const struct options *opt)
 				ms_cli_remark(&opt->cli, "budget '%s' passes: there was no old run",
 					      b->text);
 			else if (budget_too_short(b, m))
-				ms_cli_remark(&opt->cli,
-					      "budget '%s' passes: the run was too short to judge "
-					      "growth (needs %.0f s after its first tenth)",
-					      b->text, MS_TREND_SECONDS);
+				ms_cli_remark(
+					&opt->cli,
+					"budget '%s' passes: the run was too short to judge "
+					"growth, which needs at least %.0f s after the warm-up",
+					b->text, MS_TREND_SECONDS);
 			break;
 		}
 	}

@@ -262,9 +262,7 @@ bool poll_say_too_fast(const struct poll *p, FILE *to)
 			"--fail-on\n",
 			SIZE(rounded(p->heap.slope * 60)), SIZE(rounded(limit * 60)));
 	else if (p->heap.kind == MS_TREND_SHORT && !p->opt->quiet)
-		fputs("ms-record: --fail-on was not checked: polled for too short a time to judge "
-		      "growth\n",
-		      to);
+		fputs("ms-record: --fail-on: the run was too short to judge growth\n", to);
 	return grows;
 }
 

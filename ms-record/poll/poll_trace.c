@@ -136,7 +136,8 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 			err->pipe = t->err.pipe;
 		} else if (t->out->ino &&
 			   !ms_dest_is(t->out->folder, t->out->name, t->out->dev, t->out->ino))
-			rc = ms_err_set(err, "'%s' was removed or replaced during the recording",
+			rc = ms_err_set(err,
+					"'%s' was removed or replaced while it was being written",
 					t->out->path);
 		output_free(t->out);
 	}

@@ -91,7 +91,7 @@ static void end_it(struct guard *g)
 		__atomic_store_n(&g->room->ended, 1, __ATOMIC_RELEASE);
 	else
 		say("ms-record: killed by its watchdog, because it hung while it held the process "
-		    "stopped; the process goes on\n");
+		    "stopped; the process continues\n");
 	CALL(SYS_kill, (uint64_t)g->process, SIGKILL);
 }
 

@@ -158,11 +158,11 @@ static int make_memory(struct pool *p, struct ms_err *err)
 	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->shape.bytes) ||
 	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) || back_head(p) ||
 	    fstat(p->memfd, &st))
-		return ms_err_sys(err, "cannot create %s of shared memory",
+		return ms_err_sys(err, "cannot create shared memory of %s",
 				  ms_format_size(size, p->shape.bytes));
 	p->inode = st.st_ino;
 	if (map_memory(p))
-		return ms_err_sys(err, "cannot map %s of shared memory",
+		return ms_err_sys(err, "cannot map shared memory of %s",
 				  ms_format_size(size, p->shape.bytes));
 	return 0;
 }

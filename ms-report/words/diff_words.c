@@ -277,14 +277,15 @@ const char *diff_unmatched(struct model *m)
 		return NULL;
 	int side = d->nameless[1] ? 1 : 0;
 	const char *name = side ? d->new : d->old;
-	return SAY("%s (%s in all) could not be compared: '%s' has no symbols for %s, unlike the "
-		   "other side. They are not listed as new, gone or changed; totals include them",
+	return SAY("%s (%s in all) could not be compared: '%s' has no symbols for %s, but '%s' "
+		   "has. They are not listed as new, gone or changed; totals include them",
 		   say_things(m, k->sites, "site"),
 		   diff_say(m, true,
 			    k->figures[DIFF_LIVE] == DELTA_UNKNOWN ? k->figures[DIFF_PEAK]
 								   : k->figures[DIFF_LIVE]),
 		   name_clean(&m->arena, name, true),
-		   name_clean(&m->arena, d->nameless[side] ? d->nameless[side] : "a module", true));
+		   name_clean(&m->arena, d->nameless[side] ? d->nameless[side] : "a module", true),
+		   name_clean(&m->arena, side ? d->old : d->new, true));
 }
 
 const char *diff_worth(struct model *m)

@@ -262,7 +262,7 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 		return SAY("no steady growth: %s rose by %s, ever more slowly", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "too short") == 0)
-		return SAY("cannot be judged for %s: needs %.0f s after its first tenth (warm-up)",
+		return SAY("cannot be judged for %s: it needs at least %.0f s after the warm-up",
 			   name, MS_TREND_SECONDS);
 	return SAY("none: %s %s", name, strcmp(trend, "falling") == 0 ? "falls" : "is steady");
 }
