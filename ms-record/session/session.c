@@ -164,8 +164,9 @@ int session_damaged(struct session *s, const char *fmt, ...)
 
 int session_update_modules(struct session *s)
 {
-	return modules_update(&s->modules) ? session_damaged(s, "the module table is out of range")
-					   : 0;
+	return modules_update(&s->modules)
+		       ? session_damaged(s, "the list of loaded modules is corrupt")
+		       : 0;
 }
 
 uint64_t session_now(const struct session *s)

@@ -203,7 +203,7 @@ static const struct ms_cli_option rows[] = {
 	 MS_AT(metric), 0,
 	 "the figure of --tree, --annotate, --by and --export; what --html shows first"},
 	{"limit", 0, "N", ms_cli_count, MS_RANGE(limit, NULL, "1000000000"), 11,
-	 "rows of a list, 0 = all"},
+	 "maximum rows of a list; 0: all"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
 	 "repeated"},
@@ -223,7 +223,7 @@ static const struct ms_cli_option rows[] = {
 	 "with --json: compact has frames and stacks once, in tables; full: with each site; auto "
 	 "(default): full up to 16 MB of stacks; memc: regions as memc writes them, a line for "
 	 "each time; with --export=pprof: go has the four types of Go's profiles only"},
-	{"source", 0, "WHAT", NULL, MS_WHOLE(0), 0, "sources of the program"},
+	{"source", 0, "WHAT", NULL, MS_WHOLE(0), 0, "source files of the program"},
 	{"source=root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
 	 "repository where the program was built (default: where it ran)"},
 	{"source=url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,

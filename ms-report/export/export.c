@@ -282,7 +282,7 @@ static void make_notes(struct model *m, struct export *x)
 			unknown = unknown ? SAY("%s, %s", unknown, export_title(m, f))
 					  : export_title(m, f);
 	if (unknown)
-		words_add(&x->notes, SAY("not known, so 0 here or left out: %s", unknown));
+		words_add(&x->notes, SAY("not available, so 0 here or left out: %s", unknown));
 	if (x->lacks)
 		words_add(&x->notes, x->lacks);
 }

@@ -74,8 +74,8 @@ static const char *lacks_peak(struct model *m, const struct export_kind *kind, e
 		return NULL;
 	const char *instead = kind->peakless ? kind->peakless
 			      : one && asked == METRIC_COUNT
-				      ? SAY("what is live at %s is shown", say_at(m))
-				      : "its figures are 0 or left out";
+				      ? SAY("what is live at %s is shown instead", say_at(m))
+				      : "figures of the peak are 0 or left out";
 	return SAY("no moment 'peak' in the snapshot: %s", instead);
 }
 

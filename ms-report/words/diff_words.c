@@ -201,7 +201,7 @@ const char *diff_rest(struct model *m, const struct diff_rows *r)
 			 SAY("%s within noise (%s)", say_things(m, r->noise.sites, "change"),
 			     sum_words(m, r->noise.figures)));
 	count_kind(m, &s, &d->kinds[DIFF_UNCHANGED], "unchanged");
-	count_kind(m, &s, &d->kinds[DIFF_UNMATCHED], "that could not be compared");
+	count_kind(m, &s, &d->kinds[DIFF_UNMATCHED], "not compared");
 	if (d->kinds[DIFF_GONE].sites)
 		add_part(m, &s, SAY("%s gone", say_count(m, d->kinds[DIFF_GONE].sites)));
 	if (d->renamed.sites)

@@ -197,7 +197,7 @@ struct words growth_words(struct model *m, const struct style *st)
 		w.v[w.n++] =
 			SAY("#%lld %s %s, %s%s", (long long)s->id, frame_label(&m->arena, m, f, st),
 			    frame_place(&m->arena, m, f, st), how_it_grows(m, q, 2, "/min"),
-			    s->end.bytes ? "" : ", none left at the end");
+			    s->end.bytes ? "" : ", none live at the end");
 	}
 	if (more)
 		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site"));
@@ -216,10 +216,10 @@ const char *growth_remark(struct model *m, const struct site *s)
 			  (long long)s->id);
 	while (model_next(&q))
 		said = SAY("%s%s", how_it_grows(m, q, 0, " a minute"),
-			   s->end.bytes ? "" : ", none left at the end");
+			   s->end.bytes ? "" : ", none live at the end");
 	return said
 		       ?: SAY("%s allocated between %s and %s, at most %s live at once",
-			      say_count(m, s->allocations), say_time(m, s->first_ns),
+			      say_things(m, s->allocations, "block"), say_time(m, s->first_ns),
 			      say_time(m, s->last_ns), say_count(m, s->max_live_blocks));
 }
 

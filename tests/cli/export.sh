@@ -48,7 +48,7 @@ says cut.db 'INCOMPLETE: the trace has no end'
 says growing.db 'still being recorded'
 says lost.db '12 events LOST'
 says sampled.db 'sampled every 512.0 KiB on average: figures are estimates'
-says headless.db 'not known, so 0 here or left out: temporary allocations'
+says headless.db 'not available, so 0 here or left out: temporary allocations'
 says hidden.db 'hidden: 4 sites'
 
 # a figure of a moment that the snapshot does not hold is said to be none, in the file and on standard error
@@ -66,12 +66,12 @@ without peakless.db peak
 without endless.db end
 lacks massif peakless.db "no moment 'peak' in the snapshot: no tree is marked as the peak's"
 lacks heaptrack peakless.db "no moment 'peak' in the snapshot: the peak shown is the largest of its moments"
-lacks dhat peakless.db "no moment 'peak' in the snapshot: its figures are 0 or left out"
+lacks dhat peakless.db "no moment 'peak' in the snapshot: figures of the peak are 0 or left out"
 lacks heaptrack endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of its last moment"
 lacks callgrind endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of 1.5s"
 ms-report --heaptrack peakless.db 2>/dev/null | grep -q "^X .* \[no moment 'peak' in the snapshot: "
 [ "$(ms-report --folded peakless.db 2>&1 >/dev/null)" = \
-	"ms-report: --export=folded: no moment 'peak' in the snapshot: what is live at the end is shown (ms-snap without --at keeps peak and end)" ]
+	"ms-report: --export=folded: no moment 'peak' in the snapshot: what is live at the end is shown instead (ms-snap without --at keeps peak and end)" ]
 for f in pprof speedscope gprof2dot massif dhat heaptrack callgrind chrome-trace folded; do
 	ms-report --$f run.db 2>err >/dev/null
 	[ ! -s err ] || { echo "--$f run.db:" && cat err && exit 1; }

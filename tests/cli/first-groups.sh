@@ -28,7 +28,7 @@ done
 # ---- kept: 3,000 blocks of 200 bytes beside 8 of 100,000, which are as many from the start ----
 for as in '' .md; do
 	expect kept$as 'KEPT ALL ALONG, run too short to judge growth; at the peak: 585\.9 KiB, 3,000 blocks, 1 site$'
-	expect kept$as '3,000 allocated between [0-9.]+ ms and [0-9.]+ ms, at most 3,000 live at once'
+	expect kept$as '3,000 blocks allocated between [0-9.]+ ms and [0-9.]+ ms, at most 3,000 live at once'
 done
 expect kept "^585\.9 KiB +3,000 +[0-9]+  remember +groups.c:$(line 'struct node \*n = malloc')$"
 
