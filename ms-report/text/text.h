@@ -81,9 +81,10 @@ struct list_rest {
 size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIST_RESTS]);
 /* Returns the verdict on a site, "unreachable", cleaned; "" = none. */
 const char *list_verdict(struct page *p, const struct site *s);
-/* Returns the remarks on a row. Unreachable: the parts of its figures, "48 B in 1 block", "+ 14.1
- * KiB in 130 blocks lost with it", "(including 12.1 KiB in 120 blocks from Widget::add widgets.cc:45)".
- * Growing: how. Several sites: their number. */
+/* Returns the remarks on a row. If it is unreachable, they are the parts of its figures: "48 B in 1
+ * block", "+ 14.1 KiB in 130 blocks lost with it", "(including 12.1 KiB in 120 blocks from
+ * Widget::add widgets.cc:45)". If it grows, they describe how; if it has several sites, their
+ * number. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
 /* Returns what of a leak is still reachable, for a line under it: "8 more blocks (256 B) are still
  * reachable, perhaps by a stale pointer"; NULL = nothing. */
