@@ -23,10 +23,11 @@ static const struct {
 	const char *name, *said, *what;
 } parts[] = {
 	[LIVE] = {"live data", "live data", "bytes that the program asked for and has not freed"},
-	[SLACK] = {"slack", "slack", "the allocator's rounding, and what it stores with blocks"},
-	[FREE] = {"free but held", "free but held by the allocator", "on pages of the heap"},
-	[OTHER] = {"other memory", "other memory", "anonymous, with no recorded block in it"},
-	[STACKS] = {"stacks", "stacks", "of threads running at that moment"},
+	[SLACK] = {"slack", "slack", "rounding of block sizes, and the allocator's headers"},
+	[FREE] = {"free but held", "free but held by the allocator",
+		  "space on heap pages that no block uses"},
+	[OTHER] = {"other memory", "other memory", "anonymous memory that holds no recorded block"},
+	[STACKS] = {"stacks", "stacks", "stacks of the threads that existed at that moment"},
 	[FILES] = {"files", "files", "programs, libraries, mapped files"},
 	[RECORDER] = {"recorder", "the recorder's", "what MemScope itself uses in the process"},
 };
@@ -76,20 +77,20 @@ static struct facts find(struct model *m)
 static const char *unknown(struct model *m)
 {
 	static const char *const why[][2] = {
-		{"killed", "killed, or ended without exit()"},
+		{"killed", "the program was killed, or ended without exit()"},
 		{"time", "measuring took too long"},
-		{"unreadable", "its pages could not be read"},
-		{"threads", "its threads could not be stopped"},
+		{"unreadable", "the program's pages could not be read"},
+		{"threads", "the program's threads could not be stopped"},
 		{"lost", "events were lost"},
 		{"stopped", "recording had stopped before the end"},
-		{"ended", "it ended meanwhile"},
-		{"files", "the recorder had no file descriptor left"},
+		{"ended", "the program ended meanwhile"},
+		{"files", "the recorder ran out of file descriptors"},
 	};
 	const char *said = "recorded without --resident";
 	sqlite3_stmt *q = model_ask(m, "SELECT state FROM resident ORDER BY moment DESC LIMIT 1");
 	while (model_next(&q)) {
 		const char *state = (const char *)sqlite3_column_text(q, 0);
-		said = "not known at this moment";
+		said = "not measured at this moment";
 		for (size_t i = 0; state && i < sizeof why / sizeof *why; i++)
 			said = strcmp(state, why[i][0]) == 0 ? why[i][1] : said;
 	}
@@ -136,14 +137,16 @@ static size_t advise(struct model *m, const struct facts *f, struct advice out[A
 				  (unsigned long long)MMAP_LEAST) == 1;
 	if (!f->label || !is_glibc(f))
 		return 0;
-	out[n++] = (struct advice){"call malloc_trim(0)", "after the last frees", f->trim};
+	out[n++] = (struct advice){"call malloc_trim(0)", "after the program frees much memory",
+				   f->trim};
 	if (f->arenas)
 		out[n++] = (struct advice){"set MALLOC_ARENA_MAX=1",
-					   "if threads allocate in turn, not all at once",
+					   "if threads rarely allocate at the same time",
 					   arena_gain(f)};
 	if (large)
 		out[n++] = (struct advice){"set MALLOC_MMAP_THRESHOLD_=131072",
-					   "large blocks get mappings of their own", f->gaps};
+					   "blocks of 128 KiB or more are unmapped when freed",
+					   f->gaps};
 	for (size_t i = 0; i < n; i++) {
 		if (out[i].gain < f->rss / WORTH_PART)
 			continue;
@@ -166,13 +169,14 @@ static const struct column advice_columns[] = {
 static struct table advice_table(struct model *m, const struct facts *f)
 {
 	struct table t =
-		TABLE_OF(advice_columns, .title = "ADVICE, each on its own: gains do not add up",
+		TABLE_OF(advice_columns, .title = "ADVICE (savings overlap: they do not add up)",
 			 .empty = "nothing would free 5 % of RSS or more");
 	struct advice all[ADVICE_MOST];
 	size_t n = advise(m, f, all);
 	if (f->label && !is_glibc(f))
-		t.empty = f->wide ? "none: blocks that were not recorded would count as free"
-				  : "none: only glibc's allocator is known well enough";
+		t.empty = f->wide ? "none: some blocks were not recorded, so what is free is not "
+				    "known"
+				  : "none: there is advice for glibc's allocator only";
 	for (size_t i = 0; i < n; i++) {
 		struct cell *c = table_row(m, &t)->cells;
 		c[0].s = all[i].what;
@@ -185,8 +189,8 @@ static struct table advice_table(struct model *m, const struct facts *f)
 
 /* ---- the answer ---- */
 
-/* Returns the file that holds most of `all` bytes of files: "most of it /x"; files that were summed
- * up have no name. */
+/* Returns where most of `all` bytes of files are: "mostly /x"; files that were summed up have
+ * no name. */
 static const char *largest_file(struct model *m, uint64_t all)
 {
 	const char *said = "--resident lists them";
@@ -196,7 +200,7 @@ static const char *largest_file(struct model *m, uint64_t all)
 		     " WHERE file != '' GROUP BY file ORDER BY sum(bytes) DESC, file LIMIT 1",
 		m->at_label, m->at_label);
 	while (model_next(&q))
-		said = SAY("%s %s", figure_in(q, 1) > all / 2 ? "most of it" : "the largest",
+		said = SAY("%s %s", figure_in(q, 1) > all / 2 ? "mostly" : "the largest is",
 			   name_clean(&m->arena, (const char *)sqlite3_column_text(q, 0), false));
 	return said;
 }
@@ -210,33 +214,34 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	case LIVE:
 		return "--leaks shows whose";
 	case SLACK:
-		return "fewer, larger blocks, or a pool, would need less";
+		return "fewer but larger blocks, or a pool, would reduce it";
 	case FREE:
 		return n ? SAY("%s to free about %s", all[0].what, say_size(m, all[0].gain))
 		       : figure_or_0(f->pinned) > f->part[FREE] / 2
-			       ? SAY("%s of it is on pages that live blocks hold, sites below",
+			       ? SAY("%s shares pages with live blocks (--resident lists the "
+				     "sites)",
 				     say_size(m, f->pinned))
-			       : "returning it is up to the allocator";
+			       : "only the allocator can return it to the system";
 	case OTHER:
 		return "record with --mmap to see who mapped it";
 	case FILES:
 		return largest_file(m, f->part[FILES]);
 	case RECORDER:
-		return "it is not there without recording";
+		return "absent when the program is not recorded";
 	default:
 		return "they depend on ulimit -s and the number of threads";
 	}
 }
 
-/* Returns the processes and the moment of the figures: "2 of 3 processes, the others unknown,
- * end". */
+/* Returns whose resident memory it is, and when: "2 of 3 processes, at the end". */
 static const char *of_whom(struct model *m, const struct facts *f)
 {
 	uint64_t all = m->processes.n - m->images;
-	const char *when = f->labels > 1 ? "each at its latest known moment"
-					 : name_clean(&m->arena, f->label, false);
+	const char *when = f->labels > 1                  ? "each when last measured"
+			   : strcmp(f->label, "end") == 0 ? "at the end"
+							  : name_clean(&m->arena, f->label, false);
 	if (f->processes < all)
-		return SAY("%s of %s, the others unknown, %s", say_count(m, f->processes),
+		return SAY("%s of %s, %s; the others were not measured", say_count(m, f->processes),
 			   say_things(m, all, "process"), when);
 	return all > 1 ? SAY("%s, %s", say_things(m, all, "process"), when) : when;
 }
@@ -290,13 +295,13 @@ static struct row *part_row(struct model *m, struct table *t, const char *name, 
 
 static struct table part_table(struct model *m, const struct facts *f)
 {
-	struct table t = TABLE_OF(part_columns, .title = "RESIDENT MEMORY by what it is for",
-				  .empty = unknown(m));
+	struct table t =
+		TABLE_OF(part_columns, .title = "RESIDENT MEMORY by use", .empty = unknown(m));
 	uint64_t sum = 0;
 	if (!f->label)
 		return t;
-	t.title = SAY("%s; measuring paused %s for %s", t.title,
-		      f->processes > 1 ? "each process at most" : "the process",
+	t.title = SAY("%s; measuring paused %s %s", t.title,
+		      f->processes > 1 ? "each process for at most" : "the process for",
 		      say_time(m, f->pause_ns));
 	for (int i = 0; i < PARTS; i++) {
 		part_row(m, &t,
@@ -306,7 +311,8 @@ static struct table part_table(struct model *m, const struct facts *f)
 	}
 	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks");
 	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings");
-	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0, "the parts above together")
+	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
+		 "sum of the parts from live data to recorder")
 		->kind = ROW_TOTAL;
 	return t;
 }
@@ -342,9 +348,8 @@ static struct table site_table(struct model *m, int by, size_t limit)
 		c[WHERE].s = f ? frame_name(&m->arena, m, f) : "(no stack)";
 		c[PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
 	}
-	t.title = by == PINNED
-			  ? "SITES by what they pin: free bytes on pages that their blocks hold"
-			  : "SITES by live bytes that were never touched";
+	t.title = by == PINNED ? "SITES by pinned bytes: free bytes on pages that hold their blocks"
+			       : "SITES by live bytes that were never touched";
 	t.empty = "none";
 	table_finish(m, &t, by, limit, "site", TOTAL_NONE);
 	return t;

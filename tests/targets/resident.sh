@@ -60,7 +60,7 @@ ms-report --resident large.trace | grep -q '^set MALLOC_MMAP_THRESHOLD_=131072 *
 cp large.db two.db
 sqlite3 two.db "CREATE TEMP TABLE p AS SELECT * FROM process; UPDATE p SET id = 2, pid = pid + 1, allocator = 'jemalloc'; INSERT INTO process SELECT * FROM p;
 	CREATE TEMP TABLE r AS SELECT * FROM resident; UPDATE r SET process = 2; INSERT INTO resident SELECT * FROM r"
-ms-report --resident two.db | grep -q "^none: only glibc's allocator is known well enough$"
+ms-report --resident two.db | grep -q "^none: there is advice for glibc's allocator only$"
 
 # Only what was written is there, and what was only read where the kernel has pages for that; a terabyte that is reserved is not walked.
 zeros=$("$program" zeros)
@@ -78,7 +78,7 @@ ms-report --resident leak.trace | grep -q 'is live data: --leaks shows whose$'
 
 record file big-file
 near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE '%/big-file'")" 33554432 0.1
-ms-report --width 200 --resident file.trace | grep -q "is files: most of it $PWD/big-file$"
+ms-report --width 200 --resident file.trace | grep -q "is files: mostly $PWD/big-file$"
 
 sqlite3 file.db "INSERT INTO resident_file SELECT process, moment, '', 9 * max(bytes) FROM resident_file GROUP BY 1, 2;
 	UPDATE resident SET rss_bytes = rss_bytes + 9 * file_bytes, file_bytes = 10 * file_bytes"
@@ -87,7 +87,7 @@ ms-report --width 200 --resident file.db | grep -q "is files: the largest $PWD/b
 # Without verdicts; without the option; not with samples.
 ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
 grep -qE '^  cost .*; --resident delayed the exit by [0-9.]+ m?s$' said || die "$(cat said)"
-ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; measuring paused the process for [0-9.]+ .?s$' || die "no pause"
+ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by use; measuring paused the process for [0-9.]+ .?s$' || die "no pause"
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
 ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
@@ -97,7 +97,7 @@ ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sa
 grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
-ms-report --resident killed.trace | grep -qx 'n/a (killed, or ended without exit())'
+ms-report --resident killed.trace | grep -qx 'n/a (the program was killed, or ended without exit())'
 # Before it was taken, and of several processes at once.
 ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || die "known before it was"
 ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, end): ' || die "not of both"
