@@ -44,7 +44,9 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 			      "'%s' is incomplete (%s): the snapshot holds the %s events that "
 			      "could be read%s",
 			      sqlite3_column_text(stmt, 0),
-			      damaged ? "damaged" : "it has no end and nothing is writing it",
+			      damaged ? "damaged"
+				      : "its end is missing: the recorder was killed, or the file "
+					"was cut short",
 			      ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
 			      o->cli.allow_partial ? ""
 						   : " (--allow=partial makes the exit status 0)");
@@ -73,8 +75,10 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	if (size <= o->cli.max_image)
 		return 0;
-	return ms_err_set(err, "the snapshot takes %s, more than the %s of --allow=image",
-			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
+	return ms_err_set(
+		err,
+		"the snapshot takes %s, more than the limit of %s: --allow=image:SIZE raises it",
+		ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
 /* Finishes and writes a snapshot of either kind. Returns 0, or -1 with `err` set. */

@@ -77,8 +77,9 @@ int regions_check(struct regions_options *o, uint64_t every_ns, bool output, str
 	if (o->maps && o->smaps)
 		return ms_err_set(err, "--maps and --smaps: choose one, --smaps has all of --maps");
 	if (!o->pid_texts.n == !o->all)
-		return ms_err_set(err, o->all ? "-p PID and -p all: choose one"
-					      : "which process? Give -p PID, or -p all");
+		return ms_err_set(err,
+				  o->all ? "-p PID and -p all: choose one"
+					 : "no process given: name some with -p PID, or -p all");
 	if (o->skip_kernel && !o->all)
 		return ms_err_set(err, "--without=kernel is for -p all");
 	o->every_ns = every_ns ? every_ns : o->count ? SECOND_NS : 0;
