@@ -153,8 +153,9 @@ static void act_on(struct app *a, enum action act)
 		app_subject(a)->search(a, app_list(a)->at + app_list(a)->n - 1, -1);
 		return;
 	case ACT_FOLLOW:
-		app_say(a, list_keep(app_list(a)) ? "sorting keeps the selected row"
-						  : "sorting returns to the first row");
+		app_say(a, list_keep(app_list(a))
+				   ? "the selection now follows its row when sorting"
+				   : "the selection now returns to the first row when sorting");
 		return;
 	case ACT_UNDO:
 		undo(a);

@@ -149,7 +149,7 @@ static void show_all(struct app *a, int arg)
 	system_again(a);
 	if (chosen)
 		list_choose(&a->list, chosen);
-	app_say(a, back ? "as before" : "all, kernel threads too; a again: as before");
+	app_say(a, back ? "as before" : "all processes and kernel threads; a again: as before");
 }
 
 static void enter(struct app *a, int arg)
@@ -242,7 +242,7 @@ static void new_baseline(struct app *a, int arg)
 		a->system.v[i]->history.first_bytes = a->system.v[i]->history.bytes;
 	for (size_t i = 0; i < a->rows.group_n; i++)
 		a->rows.groups[i]->history.first_bytes = a->rows.groups[i]->history.bytes;
-	app_say(a, "START counts from now on");
+	app_say(a, "START shows the change since this moment");
 	system_again(a);
 }
 

@@ -178,7 +178,7 @@ static void search(struct app *a, size_t from, int step)
 	}
 	ms_names_answers(a->trace->names, &pending);
 	app_say(a, "no site matches '%.100s'%s", a->search.text,
-		pending ? ": not all names are known yet" : "");
+		pending ? "; function names are still being looked up" : "");
 }
 
 static void open_site(struct app *a, uint32_t node)
@@ -203,7 +203,7 @@ static void enter(struct app *a, int arg)
 		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[l->at]];
 		open_site(a, b->site);
 		if (b->sites > 1)
-			app_say(a, "this is the largest of the %u sites there", b->sites);
+			app_say(a, "the largest of the %u sites in that row", b->sites);
 	}
 }
 
@@ -248,7 +248,7 @@ static void save(struct app *a, int arg)
 	else if (!t->follow->rec->replay.events)
 		app_say(a, "nothing recorded yet");
 	else if (t->follow->file != MS_FILE_THERE)
-		app_say(a, "the file no longer exists");
+		app_say(a, "the trace file no longer exists");
 	else if (save_begin(t->save, t->follow->path, point))
 		app_say(a, "writing %.150s.%s.db", t->follow->path, point);
 	else
@@ -290,8 +290,9 @@ static void baseline(struct app *a, int arg)
 {
 	(void)arg;
 	trace_set_base(a->trace);
-	app_say(a, a->trace->in_past ? "a baseline needs the latest moment: press End"
-				     : "BASE counts from now on");
+	app_say(a, a->trace->in_past
+			   ? "cannot set a baseline in the past: press End for the latest moment"
+			   : "BASE shows the change since this moment");
 }
 
 /* Updates figures that are out of date, before an action uses them. */

@@ -30,12 +30,15 @@ static int check_serve(struct options *o, struct ms_err *err)
 	const struct serve_options *s = &o->serve;
 	const char *of_serve = s->allow_remote ? "remote" : s->token_file ? "token-file" : NULL;
 	if (!s->listen)
-		return of_serve ? ms_err_set(err, "'--listen=%s' needs an address, too", of_serve)
+		return of_serve ? ms_err_set(err,
+					     "'--listen=%s' needs an address: "
+					     "--listen=ADDRESS,%s%s",
+					     of_serve, of_serve, s->allow_remote ? "" : ":FILE")
 				: 0;
 	if (!o->trace)
 		return ms_err_set(err, "'--listen' needs a trace: name one");
 	if (o->batch)
-		return ms_err_set(err, "'--listen' and plain frames: choose one");
+		return ms_err_set(err, "'--listen' and '--batch': choose one");
 	o->serve.full_names = o->full_names;
 	o->serve.wrappers = &o->wrappers;
 	return 0;
@@ -86,7 +89,7 @@ static const struct ms_cli_option rows[] = {
 	{"pid", 'p', "PID", ms_cli_count, MS_RANGE(pid, "1", "1073741824"), 1,
 	 "one process: its figures, history and regions"},
 	{"columns", 0, "LIST", take_columns, MS_AT(columns), 4,
-	 "columns by title, such as pid,rss,command"},
+	 "columns to show, by title, such as pid,rss,command"},
 	{"sort", 0, "COLUMN", ms_cli_text, MS_AT(sort_text), 3,
 	 "sort by this column (default RSS, of a trace LIVE); -COLUMN reverses"},
 	{"filter", 0, "TEXT", take_filter, MS_AT(filter), 5,
@@ -95,8 +98,8 @@ static const struct ms_cli_option rows[] = {
 	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
 	 "repeated"},
 	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0,
-	 "full function names, and every frame of the runtime"},
-	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
+	 "show full function names, and every frame of the runtime"},
+	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "show kernel threads too"},
 	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 0, "read FOLDER instead of /proc"},
 	{.help = "Refresh and output"},
 	{"delay", 'd', "DURATION", ms_cli_duration, MS_RANGE(delay_ns, "100ms", NULL), 2,
@@ -106,7 +109,7 @@ static const struct ms_cli_option rows[] = {
 	{"batch=json", 0, NULL, ms_cli_flag, MS_AT(json), 7,
 	 "print frames as JSON objects, one per line"},
 	{"log", 0, "FILE", ms_cli_name, MS_AT(log), 0,
-	 "also append an object per refresh to this file"},
+	 "append a JSON object per refresh to FILE, too"},
 	{"frames", 'n', "N", ms_cli_count, MS_RANGE(frames, "1", "4294967295"), 10,
 	 "exit after N frames"},
 	{.help = "Serving"},
@@ -132,7 +135,7 @@ static const struct ms_cli_tool tool = {
 	"ms-top",
 	"ms-top [options]              all processes\n"
 	"       ms-top [options] -p PID       one process\n"
-	"       ms-top [options] TRACE        what ms-record writes or wrote\n",
+	"       ms-top [options] TRACE        a recording, running or ended\n",
 	"Shows the memory of processes as it changes: resident, proportional, private, swapped, "
 	"and how it grows; of a trace, which call stacks hold it. ? shows the keys.",
 	"  ms-top\n"

@@ -71,11 +71,11 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 	size_t room = sizeof c->record;
 	c->may_record = false;
 	if (p->recorded)
-		snprintf(c->record, room, "it is being recorded");
+		snprintf(c->record, room, "it is being recorded already");
 	else if (tracer)
 		snprintf(c->record, room, "process %d traces it", tracer);
 	else if (scope[0] == '3')
-		snprintf(c->record, room, "this system forbids tracing");
+		snprintf(c->record, room, "ptrace_scope is 3, which forbids it");
 	else if (we_may_trace())
 		c->may_record = true;
 	else if (p->uid != geteuid())

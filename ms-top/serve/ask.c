@@ -152,8 +152,8 @@ static void why_failed(const struct child *c, int status, char *text, size_t roo
 	ssize_t n = pread(c->errors, text, room - 1, 0);
 	text[n > 0 ? n : 0] = 0;
 	if (!text[0])
-		snprintf(text, room, "ms-report ended with %s %d",
-			 WIFSIGNALED(status) ? "signal" : "status",
+		snprintf(text, room, "ms-report %s %d",
+			 WIFSIGNALED(status) ? "was killed by signal" : "ended with status",
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 

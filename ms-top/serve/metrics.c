@@ -83,8 +83,9 @@ static void put_totals(const struct writer *w)
 	put_gauge(w, "live_bytes", "bytes", "Bytes of live blocks.", (double)r->live_bytes, 0);
 	put_gauge(w, "live_blocks", NULL, "Live blocks.",
 		  (double)(s ? s->total.live.blocks : r->live_blocks), 0);
-	put_gauge(w, "peak_live_bytes", "bytes", "Largest live bytes so far.",
-		  (double)r->peak_bytes, 0);
+	put_gauge(w, "peak_live_bytes", "bytes",
+		  "Largest number of live bytes since the recording began.", (double)r->peak_bytes,
+		  0);
 	put_count(w, "allocations", NULL, "Allocations since the recording began.",
 		  s ? s->total.all.blocks : r->allocations);
 	put_count(w, "frees", NULL, "Blocks freed since the recording began.",
@@ -99,7 +100,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 {
 	bool grows = t->kind == MS_TREND_GROWING;
 	ms_metrics_family(w->f, w->open, "live_trend", "gauge", NULL,
-			  "Trend of live bytes: 1 for the current trend, 0 for the others.");
+			  "Trend of live bytes: 1 for the current trend, 0 for others.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		begin(w, "live_trend", "");
 		fprintf(w->f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
@@ -108,7 +109,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 	if (t->kind == MS_TREND_SHORT)
 		return;
 	put_gauge(w, "live_growth_bytes_per_second", "bytes_per_second",
-		  "Growth rate of live bytes; 0 unless the trend is growing.", grows ? t->slope : 0,
+		  "Growth rate of live bytes, 0 unless the trend is growing.", grows ? t->slope : 0,
 		  3);
 	put_gauge(w, "live_growth_confidence_ratio", "ratio",
 		  "Confidence that live bytes grow, 0 to 1; 0 unless the trend is growing.",
@@ -239,10 +240,10 @@ static void put_labels(const struct writer *w, const struct label *v, size_t n)
 		const char *name, *unit, *help;
 	} families[] = {
 		{"site_live_bytes", "bytes",
-		 "Live bytes by allocating function and line, the largest only."},
-		{"site_live_blocks", NULL, "Live blocks by function and line."},
+		 "Live bytes by allocating function and line; [other]: all smaller ones."},
+		{"site_live_blocks", NULL, "Live blocks by allocating function and line."},
 		{"site_growth_bytes_per_second", "bytes_per_second",
-		 "Growth rate by function and line, 0 unless it is judged to grow."},
+		 "Growth rate by allocating function and line, 0 unless the trend is growing."},
 	};
 	for (int f = 0; f < 3; f++) {
 		ms_metrics_family(w->f, w->open, families[f].name, "gauge", families[f].unit,
@@ -285,9 +286,10 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 	uint64_t places = 0, lag = ms_follow_lag(t->follow);
 	ms_trace_damaged_bytes(rec->file, &places);
 	bool works = rec->state == MS_TRACE_GROWING && t->follow->file != MS_FILE_CUT;
-	put_gauge(w, "up", NULL, "Whether the process is running and being recorded.", works, 0);
+	put_gauge(w, "up", NULL, "1 while the process is running and being recorded, else 0.",
+		  works, 0);
 	put_gauge(w, "recorder_reached_seconds", "seconds",
-		  "Time up to which events are known, since the recording began.",
+		  "Time of the newest event that was read, since the recording began.",
 		  (double)ms_follow_reached(t->follow) / 1e9, 3);
 	if (lag != UINT64_MAX)
 		put_gauge(w, "recorder_lag_seconds", "seconds",

@@ -334,7 +334,7 @@ static enum MHD_Result route(struct request *q, const char *url, const char *met
 			      "a token is required: Authorization: Bearer TOKEN");
 	if (!s->token[0] && !s->at.path[0] && !host_is_local(header(q, "Host")))
 		return refuse(q, MHD_HTTP_FORBIDDEN,
-			      "the name in Host is not of this machine: use localhost");
+			      "the Host header does not name this machine: use localhost");
 	if (q->too_large)
 		return refuse(q, MHD_HTTP_CONTENT_TOO_LARGE, "the request is larger than 64 KiB");
 	while (r < last && strcmp(r->path, url) != 0)

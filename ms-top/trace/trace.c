@@ -151,8 +151,8 @@ int trace_work(struct trace *t, struct ms_err *err)
 		return -1;
 	if (rc == 0 && ms_follow_successor(t->follow, leave, t)) {
 		t->shown = t->follow->rec;
-		snprintf(t->news, sizeof t->news, "exec began a new trace: %.200s",
-			 t->follow->path);
+		snprintf(t->news, sizeof t->news,
+			 "the program called exec, its trace is now %.200s", t->follow->path);
 		return 1;
 	}
 	take_past(t);
@@ -636,13 +636,13 @@ const char *trace_state(const struct trace *t, bool *trouble)
 	if (f->file == MS_FILE_CUT)
 		return "the file was truncated: what was read is kept (^L rereads it)";
 	if (f->file == MS_FILE_REPLACED)
-		return "it was replaced by another file: ^L reads the new one";
+		return "the file was replaced by another one: ^L reads that";
 	if (f->file == MS_FILE_REMOVED)
 		return "the file was removed";
 	if (bytes || places || r->bad_blocks || r->replay.bad_events)
 		return "DAMAGED: some of it cannot be read";
 	if (f->caught_up && r->state == MS_TRACE_NO_END)
-		return "NO END: its recorder is gone";
+		return "INCOMPLETE: the recorder is gone";
 	*trouble = false;
 	if (!f->caught_up)
 		return "reading";

@@ -111,7 +111,7 @@ int draw_help(struct grid *g, unsigned where, int page)
 		grid_put(g, row, col + KEYS_NAME + 1, width - KEYS_NAME - 2, GRID_PLAIN, v[i].text);
 	}
 	if (page + 1 < pages)
-		grid_print(g, g->rows - 1, 0, GRID_DIM, "any key: more (%d of %d)", page + 1,
+		grid_print(g, g->rows - 1, 0, GRID_DIM, "any key: next page (%d of %d)", page + 1,
 			   pages);
 	else
 		grid_put(g, g->rows - 1, 0, -1, GRID_DIM, "any key: back");
@@ -169,8 +169,6 @@ void draw_titles(struct grid *g, int row, const struct column *c, const struct c
 const char *draw_verdict(const struct ms_trend *t)
 {
 	switch (t->kind) {
-	case MS_TREND_SHORT:
-		return "too early to say";
 	case MS_TREND_GROWING:
 		return t->confidence >= HISTORY_SURE ? "growing" : "maybe growing";
 	case MS_TREND_DOUBLING:

@@ -84,21 +84,21 @@ static void draw_source(struct grid *g, int row, const struct process *p)
 	char cost[64] = "";
 	double old_s = (double)(p->now_ns - p->dear_ns) / 1e9;
 	if (old_s >= 1)
-		snprintf(cost, sizeof cost, ", %s old: reading it takes %.0f ms", words_time(old_s),
-			 (double)p->dear_cost_ns / 1e6);
+		snprintf(cost, sizeof cost, ", read %s ago (rarely, as it takes %.0f ms)",
+			 words_time(old_s), (double)p->dear_cost_ns / 1e6);
 	switch (p->figures.source) {
 	case SOURCE_STAT:
-		grid_put(g, row, 0, -1, GRID_DIM, "it has no memory of its own");
+		grid_put(g, row, 0, -1, GRID_DIM, "a kernel thread has no memory of its own");
 		return;
 	case SOURCE_STATM:
 		grid_print(g, row, 0, GRID_WARN,
-			   "%s smaps: HEAP is RSS less files, from statm; no regions",
+			   "%s smaps: HEAP is RSS minus files, from statm; regions unknown",
 			   p->figures.denied ? "no permission to read" : "cannot read");
 		return;
 	default:
-		grid_print(g, row, 0, GRID_DIM, "PSS to SWAP from %s%s%s",
+		grid_print(g, row, 0, GRID_DIM, "HEAP, PSS, USS, SWAP from %s%s%s",
 			   p->figures.source == SOURCE_SMAPS ? "smaps" : "smaps_rollup", cost,
-			   p->has_regions ? "" : "; no regions");
+			   p->has_regions ? "" : "; regions unknown");
 	}
 }
 

@@ -40,7 +40,7 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 	const char *extra = "";
 	size_t n = s->n - s->kernel - s->ended;
 	if (s->unreadable)
-		extra = words_print(" (%zu unreadable: other users)", s->unreadable);
+		extra = words_print(" (%zu of other users, not readable)", s->unreadable);
 	int width =
 		grid_print(g, 0, 0, GRID_BOLD, "%s   up %s   load %.2f   %zu process%s%s", s->host,
 			   words_time((double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra);
@@ -82,7 +82,7 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 	int col = 0;
 	/* if there is room for only one of the two, the process is shown */
 	if (s->memory.some >= 0 && (!most || g->cols >= 72))
-		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem some %.1f %%  full %.1f %%    ",
+		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem 10s: some %.1f %%, full %.1f %%   ",
 				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);
 	if (most)
 		col += grid_print(g, 2, col, GRID_PLAIN, "most growth in %s: %s %s    ",
@@ -118,7 +118,7 @@ static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top,
 		unreadable += (i < top || i >= top + shown) && r->v[i]->figures.denied;
 	int col = grid_print(g, row, 2, GRID_DIM, "%5zu more", r->n - shown);
 	if (unreadable)
-		grid_print(g, row, 2 + col, GRID_DIM, ", %zu of them unreadable (other users)",
+		grid_print(g, row, 2 + col, GRID_DIM, ", %zu of them of other users, not readable",
 			   unreadable);
 }
 
@@ -193,10 +193,9 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 		return;
 	}
 	if (f->source == SOURCE_STATM) {
-		grid_print(
-			g, row, 1, GRID_PLAIN,
-			"heap about %s   file %s   from statm: smaps_rollup and smaps %s be read",
-			words_size(f->heap), words_size(f->file), f->denied ? "may not" : "cannot");
+		grid_print(g, row, 1, GRID_PLAIN, "heap about %s   file %s   from statm (%s smaps)",
+			   words_size(f->heap), words_size(f->file),
+			   f->denied ? "no permission to read" : "cannot read");
 		return;
 	}
 	bool shared = c && c->shared != SOURCE_UNKNOWN && f->file != SOURCE_UNKNOWN;

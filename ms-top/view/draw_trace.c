@@ -343,7 +343,7 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 	}
 	if (t->hidden)
 		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
-			   "%s hidden by the filter", words_size(t->hidden_bytes));
+			   "%s live hidden by the filter", words_size(t->hidden_bytes));
 }
 
 static void draw_sites(struct grid *g, int row, int end, struct trace *t,

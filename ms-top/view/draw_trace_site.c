@@ -37,7 +37,7 @@ static bool draw_frame(void *arg, const struct trace_stack_row *r)
 	if (x->row >= x->end)
 		return false;
 	if (r->more)
-		snprintf(place, sizeof place, "and %zu more in the runtime", r->more);
+		snprintf(place, sizeof place, "and %zu more of the runtime", r->more);
 	else if (f->path && f->line)
 		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
 	else
@@ -124,9 +124,9 @@ static void draw_sizes(struct box *b, const struct trace *t, const struct site_d
 {
 	uint64_t live, calls;
 	total_of(d, &live, &calls);
-	title(b, !live                      ? "sizes, of allocations"
-		 : t->shown->replay.sampled ? "sizes, of live bytes"
-					    : "sizes, of live bytes; blocks");
+	title(b, !live                      ? "allocations by size"
+		 : t->shown->replay.sampled ? "live bytes by size"
+					    : "live bytes by size; blocks");
 	const uint64_t *parts = live ? d->size_bytes : d->size_calls;
 	int room = b->end - b->row;
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
@@ -180,7 +180,7 @@ static void draw_threads(struct box *b, const struct trace *t, const struct site
 	uint64_t live, calls;
 	size_t n = d->thread_count < 8 ? d->thread_count : 8;
 	total_of(d, &live, &calls);
-	title(b, live ? "threads, of live bytes" : "threads, of allocations");
+	title(b, live ? "live bytes by thread" : "allocations by thread");
 	for (size_t i = 0; i < n; i++) {
 		char name[64];
 		const struct site_thread *x = &d->threads[i];
@@ -201,8 +201,8 @@ static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 	draw_sizes(&b, t, d);
 	if (across > 1)
 		b = (struct box){g, row, end, 1 + pitch, width};
-	draw_ages(&b, "age of live blocks", d->age_blocks);
-	draw_ages(&b, "freed blocks lived", d->lived);
+	draw_ages(&b, "live blocks by age", d->age_blocks);
+	draw_ages(&b, "freed blocks by lifetime", d->lived);
 	if (across > 2)
 		b = (struct box){g, row, end, 1 + 2 * pitch, width};
 	draw_threads(&b, t, d);
@@ -355,7 +355,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		draw_trend(g, row, height, t, s);
 		row += height;
 	} else {
-		grid_put(g, row++, 1, -1, GRID_DIM, "nothing had been allocated here then");
+		grid_put(g, row++, 1, -1, GRID_DIM, "this site had allocated nothing yet");
 	}
 	int room = end - row, boxes = box_rows(g, t, true);
 	boxes = boxes < room / 2 ? boxes : room / 2;

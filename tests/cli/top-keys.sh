@@ -115,7 +115,7 @@ done
 sees '^> +1284 ' 'filtered, and again all'
 # F: the row is kept when the order changes; else the first one is shown
 keys F
-sees '^sorting keeps the selected row'
+sees '^the selection now follows its row'
 keys F6
 sees 'sort PSS'
 sees '^> +1284 '
@@ -125,7 +125,7 @@ keys s v
 sees 'sort -RSS'
 sees '^> +1284 '
 keys F
-sees '^sorting returns to the first row'
+sees '^the selection now returns to the first row'
 keys v
 sees '^> +100 ' 'sorted'
 keys / '^p1284$' Enter
@@ -136,7 +136,7 @@ keys u u u 3
 sees '\[3 Tree\]'
 sees '^> +1284 ' 'tree'
 keys 1 b
-sees 'START counts from now on'
+sees 'START shows the change since this moment'
 keys Space
 sees 'FROZEN'
 keys Space C-l

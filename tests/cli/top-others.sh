@@ -102,13 +102,13 @@ jq -e '.unreadable >= 1 and (.rows[0] | .from == "statm" and .pss_bytes == null 
 start 100 30 -p $target
 sees '^HEAP +[0-9.]+ [KM]'
 sees '^PSS +-$'
-sees '^no permission to read smaps: HEAP is RSS less files, from statm; no regions$'
+sees '^no permission to read smaps: HEAP is RSS minus files, from statm; regions unknown$'
 keys q
 ends 0
 if ! cd "$elsewhere" || ! chown 65534 .; then fail chown; fi
 start 100 30 --filter "'^$old'"
 sees "^> +$target "
-sees ' from statm: smaps_rollup and smaps may not be read$'
+sees ' from statm \(no permission to read smaps\)$'
 sees '^ r cannot record it: it belongs to root; root may$'
 keys r y
 sees "^cannot attach to process $target \\('$old'\\): it belongs to user 'root'; run this as that user or as( root)?\$"

@@ -150,7 +150,7 @@ help_of() { # VIEW PRESENT ABSENT
 		whole "help of $1"
 		grep -q '^any key: back' screen && break
 		keys x
-		sees '^any key: (back|more)'
+		sees '^any key: (back|next page)'
 		cat screen >>help
 	done
 	keys x
@@ -174,13 +174,13 @@ sees 'Enter +the whole site'
 sees '^s > +sort by the next column'
 whole 'help of the sites'
 keys x
-sees '^(.*  )?VERDICT +verdict: history, or leak scan'
+sees '^(.*  )?VERDICT +trend, or result of leak scan'
 keys x
 # more of the stack, and of the history, where there is room
 $S resize-window -x 200 -y 60
 sees ' HISTORY {18}VERDICT '
 screen
-{ grep -qE '^ +0  hoard +.*traced\.c:[0-9]+$' screen && grep -qE '^ +1  main ' screen && grep -qE '^ +2  [_a-z]+ +and 2 more in the runtime$' screen; } || fail "of the stack at 200x60: $(cat screen)"
+{ grep -qE '^ +0  hoard +.*traced\.c:[0-9]+$' screen && grep -qE '^ +1  main ' screen && grep -qE '^ +2  [_a-z]+ +and 2 more of the runtime$' screen; } || fail "of the stack at 200x60: $(cat screen)"
 # tmux does not give back a screen that was larger
 $S resize-window -x 40 -y 10
 sees '^\[1 Sites\] '

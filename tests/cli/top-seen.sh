@@ -114,12 +114,12 @@ expect '^ .* 130 .* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 start 170 40 --sort peak grows.trace
 sees '^>.* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 # in its own stack: the runtime is one row, and your code begins below it
-sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more in the runtime$'
+sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
 sees '^ +[0-9]+  keep_one +grows\.cpp:5'
 sees '^ live bytes since the start$'
 keys Enter
 sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, when freeing at exit begins$'
-sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more in the runtime$'
+sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
 keys q q
 ends 0
 start 140 40 --sort peak --full-names grows.trace

@@ -50,7 +50,7 @@ tell mark
 keys j
 sees '^> +19\.5 K'
 keys b
-sees 'BASE counts from now on'
+sees 'BASE shows the change since this moment'
 tell hoard 300
 sees '^ +391 K +\+293 K .* hoard'
 tell thread 2000
@@ -97,10 +97,10 @@ keys / hoard Enter Enter
 sees '^ live 391 K in 400 blocks   \+293 K since the baseline'
 sees '^> +0 +hoard .*traced\.c:[0-9]+$'
 sees ' 1 +main .*traced\.c:[0-9]+$'
-sees ' sizes, of live bytes'
+sees ' live bytes by size'
 sees ' 512-1\.00 K .* 100 % 400'
-sees ' threads, of live bytes'
-sees ' age of live blocks'
+sees ' live bytes by thread'
+sees ' live blocks by age'
 keys j
 sees '^> +1 +main '
 keys Escape
@@ -248,7 +248,7 @@ sees '^traced .*   the file was removed'
 feed events 400000
 sees '^> +816 K .* 836 .* hoard'
 keys w
-sees 'the file no longer exists'
+sees 'the trace file no longer exists'
 keys '['
 sees 'PAST, at '
 keys q
@@ -258,7 +258,7 @@ fed
 watched rotated.trace
 mv rotated.trace rotated.trace~
 cp live.trace rotated.trace
-sees 'it was replaced by another file: \^L reads the new one'
+sees 'the file was replaced by another one: \^L reads that'
 keys C-l
 sees '^traced .*   rotated\.trace   ended   '
 sees '996 K .* work'
@@ -276,7 +276,7 @@ fed
 
 watched killed.trace
 feed unlock
-sees 'NO END: its recorder is gone'
+sees 'INCOMPLETE: the recorder is gone'
 keys q
 ends 0
 fed
@@ -288,7 +288,7 @@ COLUMNS=120 timeout 600 "$T" -b -n 1 damaged.trace >frame || fail "damaged: stat
 expect 'DAMAGED: some of it cannot be read'
 head -c $((size / 2)) whole.trace >short.trace
 COLUMNS=120 timeout 600 "$T" -b -n 1 short.trace >frame || fail "short: status $?"
-expect 'NO END: its recorder is gone'
+expect 'INCOMPLETE: the recorder is gone'
 
 # ---- what is no trace ----
 wrong() { # MESSAGE ARGS
@@ -410,7 +410,7 @@ gcc -g -O1 -fno-builtin -pthread -o crowd crowd.c || fail gcc
 start 120 44 crowd.trace
 sees '^> .* keep '
 keys Enter
-sees ' threads, of live bytes'
+sees ' live bytes by thread'
 sees '  too short a run to say whether it grows$'
 sees ' thread 12 .* 56 % *$'
 sees ' thread 1 .* 4 % *$'

@@ -18,7 +18,7 @@ process 300 kthreadd 0 0 2 2097152
 COLUMNS=120 timeout 600 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
 expect 'up 3 d   load 0\.50   5 processes   1 kernel thread hidden$'
 expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
-expect '^PSI mem some 1\.5 %  full 0\.5 %'
+expect '^PSI mem 10s: some 1\.5 %, full 0\.5 %'
 expect '^  +100 root +1\.00 G +512 M +256 M +4\.00 K +768 M +- +0 .* new +orderd --port 100$'
 expect '^  +202 root +64\.0 M +32\.0 M +16\.0 M +4\.00 K +48\.0 M '
 grep -q kthreadd frame && fail 'a kernel thread is shown'
@@ -152,7 +152,7 @@ grep -q '4\.00 G .*redis' screen && fail 'frozen, and yet it moves'
 keys Space
 sees '^.? +200 +4\.00 G'
 keys b
-sees 'START counts from now on'
+sees 'START shows the change since this moment'
 keys '?'
 sees '^Up k +one row up'
 keys x
