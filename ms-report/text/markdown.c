@@ -125,7 +125,7 @@ static void figures_table(struct page *p, struct out *o)
 		put_between(p, o, "", rows[i][3] ? rows[i][3] : "", " |\n");
 	}
 	if (gone)
-		put_between(p, o, "| gone by exec | | ", gone, " |\n");
+		put_between(p, o, "| discarded by exec | | ", gone, " |\n");
 	if (words_born(m))
 		put_between(p, o, "| only blocks | | ", words_born(m), " |\n");
 	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);

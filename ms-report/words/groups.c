@@ -49,7 +49,7 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 		[METRIC_LIVE] = 8,        [METRIC_PEAK] = 6,      [METRIC_ALLOCATED] = 3,
 		[METRIC_ALLOCATIONS] = 2, [METRIC_TEMPORARY] = 4, [METRIC_COUNT] = 3};
 	struct table t = TABLE_OF(thread_columns,
-				  .title = table_unfiltered(m, own_peaks(m, "THREADS, by what each "
+				  .title = table_unfiltered(m, own_peaks(m, "THREADS and what each "
 									    "allocated")),
 				  .empty = "no thread allocated anything");
 	for (size_t i = 0; i < m->threads.n; i++) {

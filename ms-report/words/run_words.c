@@ -36,9 +36,9 @@ static const char *name_of(struct model *m, const struct run_process *p, const s
 
 const char *run_words(struct model *m, const struct run *r, const struct style *st)
 {
-	return SAY("this is %s, %s of %zu processes (--process)",
+	return SAY("showing %s, %s of %zu processes; --process chooses another",
 		   name_of(m, &r->processes.v[r->shown], st),
-		   r->shown ? "one" : "with the highest peak", r->processes.n);
+		   r->shown ? "one" : "which has the highest peak", r->processes.n);
 }
 
 struct table run_table(struct model *m, const struct run *r, const struct style *st)
@@ -54,7 +54,7 @@ struct table run_table(struct model *m, const struct run *r, const struct style 
 	}
 	table_finish(m, &t, -1, ROWS, "process", TOTAL_NONE);
 	const char *missed = !r->missed ? ""
-					: SAY("; %s not recorded: see .d/index",
+					: SAY("; %s not recorded: see FILE.d/index",
 					      say_things(m, r->missed, "program"));
 	t.title = SAY("PROCESSES of the run by peak%s%s; below: %s (--process)",
 		      sampled ? ", estimated" : "", missed,

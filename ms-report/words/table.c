@@ -145,7 +145,7 @@ void table_retitle(struct model *m, struct table *t, size_t column, const char *
 const char *table_unfiltered(struct model *m, const char *title)
 {
 	return m->hidden.sites ? ms_arena_printf(&m->arena,
-						 "%s (of all sites: filters do not apply)", title)
+						 "%s (all sites: filters are not applied)", title)
 			       : title;
 }
 
@@ -191,7 +191,7 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 		struct row *r = table_row(m, t);
 		r->kind = m->hidden.sites ? ROW_HIDDEN : ROW_OTHER;
 		memcpy(r->cells, sum, t->column_count * sizeof *sum);
-		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "in none of these";
+		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "in no row above";
 		est_cells(m, t, r->cells, m->hidden.est);
 	}
 	struct row *r = table_row(m, t);

@@ -18,8 +18,8 @@ void unrecorded_before(struct model *m, struct words *w)
 		return;
 	}
 	if (b->blocks == UNKNOWN || b->bytes == UNKNOWN) {
-		words_add(w, SAY("attached mid-run: blocks allocated earlier are neither counted "
-				 "nor known%s",
+		words_add(w, SAY("attached mid-run: blocks allocated earlier are not counted, and "
+				 "their number is unknown%s",
 				 why));
 		return;
 	}
@@ -40,7 +40,7 @@ static void gaps(struct model *m, struct words *w)
 						 say_things(m, g->paused_allocations, "allocation"))
 					   : "";
 	if (figure_some(g->started_late_ns))
-		words_add(w, SAY("recording began %s after the start%s",
+		words_add(w, SAY("recording began %s after the program started%s",
 				 say_time(m, g->started_late_ns),
 				 figure_some(g->paused_ns) ? "" : not_recorded));
 	if (figure_some(g->paused_ns))
@@ -51,12 +51,12 @@ static void gaps(struct model *m, struct words *w)
 	if (figure_some(g->dropped_until_ns) && g->last)
 		words_add(
 			w,
-			SAY("every event since %s kept (--keep=last), plus what was live then: "
-			    "totals are of the whole run, ms-snap --from %.4fs counts from then on",
+			SAY("events before %s dropped (--keep=last), blocks live then kept; "
+			    "totals are of the whole run: ms-snap --from %.4fs counts from then on",
 			    say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
 	else if (figure_some(g->dropped_until_ns))
-		words_add(w, SAY("events before %s dropped (--keep=live): earlier allocations, "
-				 "peak by site and timeline are unknown",
+		words_add(w, SAY("events before %s dropped (--keep=live): earlier allocations, the "
+				 "peak's sites and the timeline are unknown",
 				 say_time(m, g->dropped_until_ns)));
 }
 

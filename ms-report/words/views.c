@@ -10,24 +10,43 @@
 /* ---- summary --------------------------------------------------------------------------------- */
 
 static const struct column summary_columns[] = {
-	{"figure", "figure", CELL_TEXT, .sum = false},
-	{"value", NULL, CELL_TEXT, .sum = false},
-	{NULL, "value", CELL_ID, .sum = false},
+	{"figure", NULL, CELL_TEXT, .sum = false}, {NULL, "figure", CELL_TEXT, .sum = false},
+	{"value", NULL, CELL_TEXT, .sum = false},  {NULL, "value", CELL_ID, .sum = false},
 	{NULL, "unit", CELL_TEXT, .sum = false},
 };
+
+/* Returns the words for a figure's name, which CSV and JSON keep. */
+static const char *shown(const char *name)
+{
+	static const char *const words[][2] = {
+		{"gone by exec", "discarded by exec"},
+		{"blocks gone by exec", "blocks discarded by exec"},
+		{"images replaced by exec", "programs replaced by exec"},
+		{"stacks whose callers were not found", "stacks truncated, callers not found"},
+		{"usable at the peak", "usable size at the peak"},
+		{"usable at the end", "usable size at the end"},
+		{"most mapped", "peak mapped"},
+		{"most mapped at", "time of peak mapped"},
+	};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(name, words[i][0]) == 0)
+			return words[i][1];
+	return name;
+}
 
 static void figure(struct model *m, struct row *r, const char *name, const char *unit, uint64_t v,
 		   enum est_figure f)
 {
 	const struct ms_spread *e = f == EST_COUNT ? NULL : est_of(m->est, f);
-	r->cells[0].s = name;
-	r->cells[1].s = strcmp(unit, "yes") == 0     ? (v ? "yes" : "no")
+	r->cells[0].s = shown(name);
+	r->cells[1].s = name;
+	r->cells[2].s = strcmp(unit, "yes") == 0     ? (v ? "yes" : "no")
 			: strcmp(unit, "bytes") == 0 ? est_size(m, v, e)
 			: strcmp(unit, "ns") == 0    ? say_time(m, v)
 						     : est_count(m, v, e);
-	r->cells[2].n = v;
-	r->cells[2].e = e;
-	r->cells[3].s = unit;
+	r->cells[3].n = v;
+	r->cells[3].e = e;
+	r->cells[4].s = unit;
 }
 
 struct table table_summary(struct model *m)
@@ -144,12 +163,12 @@ static const char *symbols_words(const char *s)
 	static const char *const words[][2] = {
 		{"dwarf", "functions, files, lines"},
 		{"elf", "functions only"},
-		{"none", "NONE in the file"},
+		{"none", "NONE found"},
 		{"missing", "NONE: file is gone"},
 		{"mismatch", "NONE: another build"},
-		{"damaged", "DAMAGED in the file"},
+		{"damaged", "DAMAGED"},
 		{"partial", "PARTIAL: .dwo/dwz missing"},
-		{"refused", "REFUSED: debug file differs"},
+		{"refused", "REFUSED: debug file of another build"},
 	};
 	for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)
 		if (strcmp(s, words[i][0]) == 0)
@@ -159,7 +178,7 @@ static const char *symbols_words(const char *s)
 
 struct table table_modules(struct model *m, size_t limit)
 {
-	struct table t = TABLE_OF(module_columns, .title = "MODULES and what symbols were found",
+	struct table t = TABLE_OF(module_columns, .title = "MODULES and the symbols found for them",
 				  .empty = "no modules in this snapshot");
 	for (size_t i = 0; i < m->modules.n; i++) {
 		const struct module *o = &m->modules.v[i];

@@ -120,10 +120,10 @@ struct words words_who(struct model *m, const struct style *st)
 	if (ran != UNKNOWN)
 		words_add(&w, SAY("ran %s", say_time(m, ran)));
 	if (m->images && more)
-		words_add(&w, SAY("%s replaced by exec", say_things(m, m->images, "image")));
+		words_add(&w, SAY("%s replaced by exec", say_things(m, m->images, "program")));
 	else if (m->images)
-		words_add(&w,
-			  SAY("%s images, one after another (exec)", say_count(m, m->processes.n)));
+		words_add(&w, SAY("%s programs, one after another (exec)",
+				  say_count(m, m->processes.n)));
 	words_add(&w, how_it_ended(m, last));
 	return w;
 }
@@ -152,10 +152,13 @@ static const char *elsewhere(struct model *m)
 	const char *from = heaps_unhooked(m);
 	uint64_t n = unrecorded_frees(m, m->quality.unknown_frees);
 	const char *said =
-		SAY("at least %s blocks came from elsewhere (freed, but not allocated by "
-		    "a hooked function)",
+		SAY("at least %s blocks came from elsewhere (their frees were recorded, their "
+		    "allocations were not)",
 		    say_count(m, n));
-	return from ? SAY("%s, perhaps by %s: ms-record --hook '... in malloc'", said, from) : said;
+	return from ? SAY("%s, perhaps from %s: record it with ms-record --hook "
+			  "'FUNCTION(...) -> ptr in malloc'",
+			  said, from)
+		    : said;
 }
 
 /* Adds a remark on processes that went on after their recording ended. */
@@ -181,7 +184,7 @@ static void images_missed(struct model *m, struct words *w)
 	while (model_next(&st))
 		n = (uint64_t)sqlite3_column_int64(st, 0);
 	if (n)
-		words_add(w, SAY("not recorded: %s that it started, see .d/index",
+		words_add(w, SAY("not recorded: %s that it started, listed in FILE.d/index",
 				 say_things(m, n, "program")));
 }
 
@@ -189,7 +192,7 @@ static void images_missed(struct model *m, struct words *w)
 static void quality_details(struct model *m, struct words *w)
 {
 	const struct quality *q = &m->quality;
-	add_some(m, w, q->stacks_truncated, "stack", "whose callers were not found");
+	add_some(m, w, q->stacks_truncated, "truncated stack", "(callers not found)");
 	add_some(m, w, q->stacks_not_taken, "stack", "not taken");
 	add_some(m, w, q->events_late, "event", "out of order");
 	if (figure_some(q->attached) && !m->proc_only)
@@ -199,12 +202,12 @@ static void quality_details(struct model *m, struct words *w)
 		add_some(m, w, unrecorded_frees(m, q->unknown_frees), "free", "of unknown blocks");
 	const char *missed = q->complete && !q->growing ? NULL : heaps_unhooked(m);
 	if (missed)
-		words_add(w, SAY("%s not hooked, see ms-record --hook", missed));
+		words_add(w, SAY("allocations by %s not recorded: see ms-record --hook", missed));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
 	unrecorded_words(m, w);
-	add_some(m, w, m->chains_unread, "chain", "of Python frames not read");
+	add_some(m, w, m->chains_unread, "Python call stack", "not read");
 	if (m->interpreter_unknown)
 		words_add(w, SAY("no frames of %s",
 				 name_clean(&m->arena, m->interpreter_unknown, true)));
@@ -224,12 +227,12 @@ static void quality_details(struct model *m, struct words *w)
 static const char *counted(struct model *m)
 {
 	if (m->from_ns != UNKNOWN && m->to_ns != UNKNOWN)
-		return SAY("counted ONLY from %s to %s", say_time(m, m->from_ns),
+		return SAY("events counted ONLY from %s to %s", say_time(m, m->from_ns),
 			   say_time(m, m->to_ns));
 	if (m->from_ns != UNKNOWN)
-		return SAY("counted ONLY from %s on", say_time(m, m->from_ns));
+		return SAY("events counted ONLY from %s on", say_time(m, m->from_ns));
 	if (m->to_ns != UNKNOWN)
-		return SAY("counted ONLY up to %s", say_time(m, m->to_ns));
+		return SAY("events counted ONLY up to %s", say_time(m, m->to_ns));
 	return figure_some(m->gaps.dropped_events)
 		       ? NULL
 		       : "read in part: figures that need the whole run are n/a";
@@ -249,9 +252,10 @@ struct words words_quality(struct model *m)
 				 : "complete");
 	add_some(m, &w, q->events_lost, "event", "LOST");
 	if (figure_some(q->sampled_bytes))
-		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
-				  "intervals",
-				  say_size(m, q->sampled_bytes)));
+		words_add(&w,
+			  SAY("sampled every ~%s allocated: figures are estimates, with 95 "
+			      "%% intervals",
+			      say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)
 		words_add(&w, "figures from /proc only: allocations were not recorded");
 	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m) && !unhooked)
@@ -295,9 +299,9 @@ const char *words_incomplete(struct model *m)
 	if (diff_incomplete(m))
 		return diff_incomplete(m);
 	if (m->traces_unreadable)
-		return SAY("%s could not be read, and what %s is missing below: %s",
+		return SAY("%s could not be read and %s missing below: %s",
 			   say_things(m, m->traces_unreadable, "trace"),
-			   m->traces_unreadable == 1 ? "it holds" : "they hold",
+			   m->traces_unreadable == 1 ? "is" : "are",
 			   name_clean(&m->arena, m->unreadable ? m->unreadable : "?", true));
 	return SAY("the trace has no end (the recorder was killed, or the copy was cut short); "
 		   "the figures are valid up to %s",
@@ -331,7 +335,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 	const struct process *p = &m->processes.v[0];
 	const struct hidden *h = &m->hidden;
 	if (m->sites.n == 0 && h->filters && h->sites > 0)
-		return SAY("FILTERS HIDE EVERYTHING: %s with %s at the end, %s in all (%s)",
+		return SAY("FILTERS HIDE EVERYTHING: %s with %s live at the end, %s in all (%s)",
 			   say_things(m, h->sites, "site"),
 			   est_size(m, h->end.bytes, est_of(h->est, EST_END)),
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
@@ -343,7 +347,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
 			   "(95 %% confidence)",
 			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));
-	const char *why = figure_some(m->quality.events_lost) ? "all its events were lost"
+	const char *why = figure_some(m->quality.events_lost) ? "all events were lost"
 			  : !m->quality.complete ? "the trace ends before the first allocation"
 			  : figure_some(m->gaps.paused_allocations)
 				  ? SAY("%s happened while recording was paused or had not begun",

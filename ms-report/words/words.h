@@ -39,9 +39,8 @@ const char *words_hidden(struct model *m, const struct style *st);
 
 /* ---- words_totals.c ---- */
 
-/* Returns words for the program image (process between two execs) to which a figure belongs: ", in
- * image 3 of 5, app"; or, if its process did not exec, for the process. Returns NULL if `image` is
- * NONE. */
+/* Returns which image a figure belongs to: ", in program 3 of 5, app", or without exec, which
+ * process; NULL for image NONE. */
 const char *words_image(struct model *m, uint32_t image);
 /* Returns the memory that program images held when exec replaced them: "2.7 MiB in 400 blocks, gone
  * with the 4 images that exec replaced"; NULL = there was no exec. */

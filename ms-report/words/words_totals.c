@@ -33,7 +33,7 @@ const char *words_image(struct model *m, uint32_t image)
 		q = &m->processes.v[q->became];
 	const char *name = p->exe ? name_clean(&m->arena, base_name(p->exe), false) : "unknown";
 	if (all > 1)
-		return SAY(", in image %zu of %zu, %s", number, all, name);
+		return SAY(", in program %zu of %zu, %s", number, all, name);
 	return SAY(", of %s (pid %llu)", name, (unsigned long long)p->pid);
 }
 
@@ -41,25 +41,23 @@ const char *words_exec(struct model *m)
 {
 	if (!m->images)
 		return NULL;
-	return SAY("%s in %s, gone with %s", say_size(m, m->totals.exec_bytes),
+	return SAY("%s in %s, discarded when exec replaced %s", say_size(m, m->totals.exec_bytes),
 		   say_things(m, m->totals.exec_blocks, "block"),
-		   m->images == 1
-			   ? "the image that exec replaced"
-			   : SAY("the %s images that exec replaced", say_count(m, m->images)));
+		   say_things(m, m->images, "program"));
 }
 
 const char *words_unscanned(const struct model *m)
 {
 	static const char *const reasons[UNSCANNED_COUNT] = {
-		[UNSCANNED_KILLED] = "killed, or ended without exit()",
-		[UNSCANNED_TIME] = "would have taken longer than --leak-check allows",
-		[UNSCANNED_UNREADABLE] = "some of its memory could not be read",
-		[UNSCANNED_THREADS] = "its threads could not be stopped",
+		[UNSCANNED_KILLED] = "the program was killed, or ended without exit()",
+		[UNSCANNED_TIME] = "it would have taken longer than --leak-check allows",
+		[UNSCANNED_UNREADABLE] = "some of the program's memory could not be read",
+		[UNSCANNED_THREADS] = "the program's threads could not be stopped",
 		[UNSCANNED_LOST] = "events were lost",
 		[UNSCANNED_SAMPLED] = "only some blocks were recorded",
 		[UNSCANNED_MEMORY] = "too many pointers",
 		[UNSCANNED_STOPPED] = "recording had already stopped",
-		[UNSCANNED_FILES] = "no file descriptor was left to read its memory",
+		[UNSCANNED_FILES] = "the recorder ran out of file descriptors",
 	};
 	return reasons[m->unscanned];
 }
@@ -88,9 +86,9 @@ struct words words_scan_terms(struct model *m)
 		all.refused += s->refused;
 	}
 	if (all.align == 1)
-		words_add(&w, "pointers at any byte (--leak-check=align:1)");
+		words_add(&w, "for pointers at any address (--leak-check=align:1)");
 	else if (all.align == 4)
-		words_add(&w, "pointers at multiples of 4 bytes (--leak-check=align:4)");
+		words_add(&w, "for pointers at multiples of 4 bytes (--leak-check=align:4)");
 	if (all.mask)
 		words_add(&w, SAY("pointer bits %s ignored (--leak-check=mask)", all.mask));
 	if (all.ignored)
@@ -99,9 +97,10 @@ struct words words_scan_terms(struct model *m)
 		words_add(&w, SAY("%s %s (ms_root)", say_count(m, all.roots),
 				  all.roots == 1 ? "range is a root" : "ranges are roots"));
 	if (all.refused)
-		words_add(&w, SAY("%s of ms_root NOT KEPT: what nothing else points to counts as "
-				  "unreachable",
-				  say_things(m, all.refused, "range")));
+		words_add(&w, SAY("%s of ms_root NOT SCANNED: blocks that only %s points to count "
+				  "as unreachable",
+				  say_things(m, all.refused, "range"),
+				  all.refused == 1 ? "it" : "such a range"));
 	return w;
 }
 
@@ -189,7 +188,7 @@ static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order
 			at[i] = figure_in(q, i);
 	if (at[1] < rss / 2)
 		return SAY(
-			"most of RSS is not live heap, and what it is was not read from /proc: %s",
+			"most of RSS is not live heap, and its parts were not read from /proc; %s",
 			rest);
 	return SAY("of RSS %s at %s: %s in anonymous mappings, including stacks and what the "
 		   "allocator keeps, %s in files; %s",
@@ -202,7 +201,7 @@ const char *words_elsewhere(struct model *m)
 	uint64_t heap = heap_at_most(m, m->totals.peak_bytes), rss = m->totals.peak_rss_bytes;
 	return is_one(m) && is_little(heap, rss)
 		       ? parts_of_rss(m, rss, "rss_bytes DESC, 1",
-				      SAY("live heap is at most %s", say_size(m, heap)))
+				      SAY("live heap was never more than %s", say_size(m, heap)))
 		       : NULL;
 }
 
@@ -214,7 +213,8 @@ const char *words_beside_heap(struct model *m)
 		return all_along;
 	if (resident_known(m) && strcmp(m->at_label, "end") == 0)
 		return resident_answer(m);
-	return parts_of_rss(m, rss, "1 DESC", SAY("live heap is %s at the end", say_size(m, heap)));
+	return parts_of_rss(m, rss, "1 DESC",
+			    SAY("live heap was %s at the end", say_size(m, heap)));
 }
 
 /* Returns the argument of `option` in a command that cut the trace; NULL = the command lacks it. */

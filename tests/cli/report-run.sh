@@ -79,13 +79,13 @@ refused "needs exactly one trace" --process big run.trace run.trace.d
 refused "needs exactly one trace" --process big - <run.trace
 
 # what other views and formats say
-is '--leaks' "$(ms-report --leaks run.trace | head -n 1 | plain)" 'this is big, pid N, with the highest peak of 2 processes (--process)'
+is '--leaks' "$(ms-report --leaks run.trace | head -n 1 | plain)" 'showing big, pid N, which has the highest peak of 2 processes; --process chooses another'
 [[ $(ms-report --md run.trace) == "#### PROCESSES of the run by peak"*"| big |"* || $(ms-report --md run.trace) == "#### PROCESSES of the run by peak"*"/big | $pid | 95.4 MiB | 47.7 MiB | 47.7 MiB | 0 |"* ]] || fail '--md'
 [[ $(ms-report --md --leaks run.trace | head -n 1) == "this is big, pid $pid"* ]] || fail '--md --leaks'
 ms-report --html=page.html run.trace && grep -q 'PROCESSES of the run by peak' page.html || fail 'the page'
 ms-report --csv run.trace >csv 2>err
 is '--csv' "$(sed -n 2p csv | cut -d, -f 2,3)" 50000000,2500
-is '--csv: what it says' "$(plain <err)" 'ms-report: this is big, pid N, with the highest peak of 2 processes (--process)'
+is '--csv: what it says' "$(plain <err)" 'ms-report: showing big, pid N, which has the highest peak of 2 processes; --process chooses another'
 ms-report -q --csv run.trace >csv 2>err && [ ! -s err ] || fail "-q: $(<err)"
 ms-report --anonymize run.trace | grep -q 'big\|PROCESSES' && fail '--anonymize'
 is 'several traces' "$(ms-report --json run.trace run.trace.d | jq -r '[.processes[].events_lost] | unique | @json')" '[null]'

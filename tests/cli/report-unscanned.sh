@@ -34,14 +34,14 @@ while IFS='|' read -r state words; do
 		exit 1
 	}
 done <<END
-killed|killed, or ended without exit()
-time|would have taken longer than --leak-check allows
-unreadable|some of its memory could not be read
-threads|its threads could not be stopped
+killed|the program was killed, or ended without exit()
+time|it would have taken longer than --leak-check allows
+unreadable|some of the program's memory could not be read
+threads|the program's threads could not be stopped
 lost|events were lost
 memory|too many pointers
 stopped|recording had already stopped
-files|no file descriptor was left to read its memory
+files|the recorder ran out of file descriptors
 END
 python3 - <<'END'
 import csv

@@ -195,7 +195,7 @@ is 'recorded from the mark on' "$(field 5 g.trace) $(field 34 g.trace) $(field 1
 is 'not recorded' "$(field 39 g.trace) $(field 38 g.trace)" "$((70 + 5 + 2)) 0"
 "$BIN/ms-snap" -o g.db g.trace
 is 'sizes recorded' "$(sqlite3 g.db 'select max(max_size) from site')" 12345
-"$BIN/ms-report" g.trace | tr -s '\n ' ' ' | grep -q 'recording began [0-9.]* m\?s after the start: 77 allocations not recorded' || fail "the report does not speak of the start: $("$BIN/ms-report" g.trace | head -4)"
+"$BIN/ms-report" g.trace | tr -s '\n ' ' ' | grep -q 'recording began [0-9.]* m\?s after the program started: 77 allocations not recorded' || fail "the report does not speak of the start: $("$BIN/ms-report" g.trace | head -4)"
 late=$("$BIN/ms-report" --json g.trace | jq .quality.started_late_ns)
 [ "$late" -gt 0 ] 2>/dev/null || fail "started_late_ns is $late"
 grep -q 'start .*recording began' err || fail "the end does not speak of the start: $(cat err)"

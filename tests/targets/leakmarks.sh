@@ -89,7 +89,7 @@ for p in leakmarks leakmarkscxx; do
 	record $p many
 	want 'many' '2 2' "$(blocks pointed)"
 	want scan 'done 0 4096 1' "$(scan)"
-	said '1 range of ms_root NOT KEPT'
+	said '1 range of ms_root NOT SCANNED'
 
 	record $p forked --follow=all
 	want 'parent' '1 0' "$(blocks plain)"
@@ -150,8 +150,8 @@ want 'attached: ignored' '3 3' "$(blocks node)"
 # All formats name what was in force; align and mask of --leak-check too.
 record leakmarks part --leak-align=4 --leak-mask=0xff00000000000000
 want 'partly in roots, align 4' '10 5' "$(blocks pointed)"
-said 'Scan pointers at multiples of 4 bytes (--leak-check=align:4) pointer bits 0xff00000000000000 ignored (--leak-check=mask), 2 ranges are roots (ms_root)'
-ms-report --leaks --md run.db | sed 's|\\||g' | grep -qxF 'Scan: pointers at multiples of 4 bytes (--leak-check=align:4), pointer bits 0xff00000000000000 ignored (--leak-check=mask), 2 ranges are roots (ms_root)'
+said 'Scan for pointers at multiples of 4 bytes (--leak-check=align:4) pointer bits 0xff00000000000000 ignored (--leak-check=mask), 2 ranges are roots (ms_root)'
+ms-report --leaks --md run.db | sed 's|\\||g' | grep -qxF 'Scan: for pointers at multiples of 4 bytes (--leak-check=align:4), pointer bits 0xff00000000000000 ignored (--leak-check=mask), 2 ranges are roots (ms_root)'
 ms-report --html=page.html run.db
 ms-report --json=report.json run.db
 PYTHONPATH=$SRC/tests/cli/html PYTHONDONTWRITEBYTECODE=1 python3 -c '
