@@ -253,7 +253,7 @@ struct words words_quality(struct model *m)
 	add_some(m, &w, q->events_lost, "event", "LOST");
 	if (figure_some(q->sampled_bytes))
 		words_add(&w,
-			  SAY("sampled every ~%s allocated: figures are estimates, with 95 "
+			  SAY("sampled every %s allocated: figures are estimates, with 95 "
 			      "%% intervals",
 			      say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)

@@ -47,7 +47,7 @@ says() { # DB WORDS
 says cut.db 'INCOMPLETE: the trace has no end'
 says growing.db 'still being recorded'
 says lost.db '12 events LOST'
-says sampled.db 'sampled every ~512.0 KiB allocated: figures are estimates'
+says sampled.db 'sampled every 512.0 KiB allocated: figures are estimates'
 says headless.db 'not known, so 0 here or left out: temporary allocations'
 says hidden.db 'hidden: 4 sites'
 
