@@ -323,8 +323,8 @@ enum { WHERE, PINNED, ALONE, TOUCHED, BLOCKS, NEVER, SITE, PLACE };
 static const struct column site_columns[] = {
 	{"first frame of your code", "function", CELL_FUNCTION, .sql = "NULL"},
 	{"pins", "pinned_bytes", CELL_SIZE, .sum = true},
-	{"alone on", "alone_bytes", CELL_SIZE, .sum = true, .optional = true},
-	{"live there", "live_bytes", CELL_SIZE, .sum = true},
+	{"own pages", "alone_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{"resident", "live_bytes", CELL_SIZE, .sum = true},
 	{"blocks", "blocks", CELL_COUNT, .sum = true, .optional = true},
 	{"never touched", "untouched_bytes", CELL_SIZE, .sum = true},
 	{"#", "site", CELL_ID, .sum = false},
