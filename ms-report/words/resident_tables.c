@@ -233,7 +233,8 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	}
 }
 
-/* Returns whose resident memory it is, and when: "2 of 3 processes, at the end". */
+/* Returns whose resident memory it is, and when: " (2 of 3 processes, at the end; ...)", or
+ * " at the end" of the only process. */
 static const char *of_whom(struct model *m, const struct facts *f)
 {
 	uint64_t all = m->processes.n - m->images;
@@ -241,9 +242,11 @@ static const char *of_whom(struct model *m, const struct facts *f)
 			   : strcmp(f->label, "end") == 0 ? "at the end"
 							  : name_clean(&m->arena, f->label, false);
 	if (f->processes < all)
-		return SAY("%s of %s, %s; the others were not measured", say_count(m, f->processes),
-			   say_things(m, all, "process"), when);
-	return all > 1 ? SAY("%s, %s", say_things(m, all, "process"), when) : when;
+		return SAY(" (%s of %s, %s; the others were not measured)",
+			   say_count(m, f->processes), say_things(m, all, "process"), when);
+	if (all > 1)
+		return SAY(" (%s, %s)", say_things(m, all, "process"), when);
+	return strcmp(f->label, "end") == 0 ? " at the end" : SAY(" (%s)", when);
 }
 
 const char *resident_answer(struct model *m)
@@ -256,7 +259,7 @@ const char *resident_answer(struct model *m)
 		if (figure_or_0(f.part[i]) > f.part[largest])
 			largest = (enum part)i;
 	return SAY(
-		"RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
+		"RSS %s%s: the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
 		of_whom(m, &f), say_size(m, f.part[largest]), say_share(m, f.part[largest], f.rss),
 		largest == FREE && figure_some(f.wide) ? "free, or in blocks that were not recorded"
 						       : parts[largest].said,
