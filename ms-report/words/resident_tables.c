@@ -365,7 +365,8 @@ static const struct column file_columns[] = {
 
 static struct table file_table(struct model *m, size_t limit)
 {
-	struct table t = TABLE_OF(file_columns, .title = "FILES", .empty = "no file is resident");
+	struct table t =
+		TABLE_OF(file_columns, .title = "FILES", .empty = "no pages of files are resident");
 	table_query(m, &t,
 		    "FROM (" PICK "SELECT f.* FROM resident_file f JOIN pick USING (process,"
 		    " moment)) GROUP BY file ORDER BY sum(bytes) DESC, file",

@@ -74,7 +74,7 @@ static void inherited(struct model *m, struct words *w)
 	const char *freed = i->frees == UNKNOWN
 				    ? ""
 				    : SAY(", %s of them freed %s", say_count(m, i->frees),
-					  one ? "here" : "there");
+					  one ? "here" : "by the children");
 	const char *bytes = i->bytes == UNKNOWN ? "" : SAY(" (%s)", say_size(m, i->bytes));
 	words_add(w,
 		  SAY("%s%s inherited %s%s", say_things(m, i->blocks, "block"), bytes, by, freed));

@@ -164,7 +164,7 @@ static const char *symbols_words(const char *s)
 		{"dwarf", "functions, files, lines"},
 		{"elf", "functions only"},
 		{"none", "NONE found"},
-		{"missing", "NONE: file is gone"},
+		{"missing", "NONE: file not found"},
 		{"mismatch", "NONE: another build"},
 		{"damaged", "DAMAGED"},
 		{"partial", "PARTIAL: .dwo/dwz missing"},

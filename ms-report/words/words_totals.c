@@ -54,7 +54,7 @@ const char *words_unscanned(const struct model *m)
 		[UNSCANNED_UNREADABLE] = "some of the program's memory could not be read",
 		[UNSCANNED_THREADS] = "the program's threads could not be stopped",
 		[UNSCANNED_LOST] = "events were lost",
-		[UNSCANNED_SAMPLED] = "only some blocks were recorded",
+		[UNSCANNED_SAMPLED] = "only a sample of the blocks was recorded",
 		[UNSCANNED_MEMORY] = "too many pointers",
 		[UNSCANNED_STOPPED] = "recording had already stopped",
 		[UNSCANNED_FILES] = "the recorder ran out of file descriptors",

@@ -87,7 +87,7 @@ static int take_filter(const struct ms_cli_arg *arg, struct ms_err *err)
 static const struct ms_cli_option rows[] = {
 	{.help = "What is shown"},
 	{"pid", 'p', "PID", ms_cli_count, MS_RANGE(pid, "1", "1073741824"), 1,
-	 "one process: its figures, history and regions"},
+	 "show one process: its memory, history and regions"},
 	{"columns", 0, "LIST", take_columns, MS_AT(columns), 4,
 	 "columns to show, by title, such as pid,rss,command"},
 	{"sort", 0, "COLUMN", ms_cli_text, MS_AT(sort_text), 3,
