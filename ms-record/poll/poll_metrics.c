@@ -50,8 +50,7 @@ static void put_real(const struct poll *p, FILE *f, const char *name, const char
 static void put_trend(const struct poll *p, FILE *f)
 {
 	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);
-	put_family(f, "heap_trend", NULL,
-		   "Trend of the heap: 1 for the current trend, 0 for others.");
+	put_family(f, "heap_trend", NULL, "State of the heap, 1 for the one that applies.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		put_labels(p, f, "heap_trend");
 		fprintf(f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
@@ -61,17 +60,15 @@ static void put_trend(const struct poll *p, FILE *f)
 		return;
 	bool grows = t.kind == MS_TREND_GROWING;
 	put_real(p, f, "heap_growth_bytes_per_second", "bytes_per_second",
-		 "Growth rate of the heap, 0 unless the trend is growing.", grows ? t.slope : 0);
-	put_real(p, f, "heap_growth_confidence_ratio", "ratio",
-		 "Confidence that the heap grows, 0 to 1; 0 unless the trend is growing.",
+		 "Growth rate of the heap, 0 unless it is judged to grow.", grows ? t.slope : 0);
+	put_real(p, f, "heap_growth_confidence_ratio", "ratio", "Confidence in that judgement.",
 		 grows ? t.confidence : 0);
 }
 
 static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *s)
 {
 	const struct ms_proc_sample *x = &p->taker.last_one;
-	put_number(p, f, "up", NULL, "1 while the process is running and watched, else 0.",
-		   !p->over);
+	put_number(p, f, "up", NULL, "Whether the process is running and watched.", !p->over);
 	put_number(p, f, "resident_bytes", "bytes", "Resident memory.", s->rss);
 	put_number(p, f, "heap_bytes", "bytes",
 		   "Resident bytes of brk and private anonymous memory.", s->heap);
@@ -80,9 +77,7 @@ static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *
 	put_number(p, f, "virtual_bytes", "bytes", "Address space (VSZ).", s->vsz);
 	if (p->taker.detailed) {
 		put_number(p, f, "proportional_bytes", "bytes",
-			   "Resident memory, shared pages divided among the processes that share "
-			   "them.",
-			   x->pss);
+			   "Resident memory, shared pages divided among their users.", x->pss);
 		put_number(p, f, "private_bytes", "bytes", "Resident memory of this process alone.",
 			   x->private);
 		put_number(p, f, "swapped_bytes", "bytes", "Memory swapped out.", x->swap);

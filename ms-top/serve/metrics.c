@@ -100,7 +100,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 {
 	bool grows = t->kind == MS_TREND_GROWING;
 	ms_metrics_family(w->f, w->open, "live_trend", "gauge", NULL,
-			  "Trend of live bytes: 1 for the current trend, 0 for others.");
+			  "Trend of live bytes: 1 for the current trend, 0 for the others.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		begin(w, "live_trend", "");
 		fprintf(w->f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
@@ -109,7 +109,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 	if (t->kind == MS_TREND_SHORT)
 		return;
 	put_gauge(w, "live_growth_bytes_per_second", "bytes_per_second",
-		  "Growth rate of live bytes, 0 unless the trend is growing.", grows ? t->slope : 0,
+		  "Growth rate of live bytes; 0 unless the trend is growing.", grows ? t->slope : 0,
 		  3);
 	put_gauge(w, "live_growth_confidence_ratio", "ratio",
 		  "Confidence that live bytes grow, 0 to 1; 0 unless the trend is growing.",
@@ -243,7 +243,7 @@ static void put_labels(const struct writer *w, const struct label *v, size_t n)
 		 "Live bytes by allocating function and line; [other]: all smaller ones."},
 		{"site_live_blocks", NULL, "Live blocks by allocating function and line."},
 		{"site_growth_bytes_per_second", "bytes_per_second",
-		 "Growth rate by allocating function and line, 0 unless the trend is growing."},
+		 "Growth rate by allocating function and line; 0 unless the trend is growing."},
 	};
 	for (int f = 0; f < 3; f++) {
 		ms_metrics_family(w->f, w->open, families[f].name, "gauge", families[f].unit,
