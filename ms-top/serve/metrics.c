@@ -240,7 +240,7 @@ static void put_labels(const struct writer *w, const struct label *v, size_t n)
 		const char *name, *unit, *help;
 	} families[] = {
 		{"site_live_bytes", "bytes",
-		 "Live bytes by allocating function and line; [other]: all smaller ones."},
+		 "Live bytes by allocating function and line; [other]: all others."},
 		{"site_live_blocks", NULL, "Live blocks by allocating function and line."},
 		{"site_growth_bytes_per_second", "bytes_per_second",
 		 "Growth rate by allocating function and line; 0 unless the trend is growing."},
