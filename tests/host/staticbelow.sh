@@ -299,7 +299,7 @@ is 'stripped: its line' "$(awk -F '\t' '$11 ~ /stripped$/ { print $12 }' t.trace
 	'not recorded: it is statically linked and stripped, so its allocator cannot be found'
 grep -q '; 1 could not be recorded$' err || fail "stripped: not counted: $(<err)"
 is 'stripped: JSON' "$(ms-report --json --only-first t.trace | grep -o '"images_missed":[0-9]*' | head -n 1)" '"images_missed":1'
-ms-report --md --only-first t.trace | grep -qF 'not recorded: 1 program that it started, see .d/index' || fail 'stripped: not on the first screen'
+ms-report --md --only-first t.trace | grep -qF 'not recorded: 1 program that it started, listed in FILE.d/index' || fail 'stripped: not on the first screen'
 
 # ---- the process of posix_spawn is not known; that of another way is ----
 cp stripped static
@@ -308,7 +308,7 @@ is 'posix_spawn: its line' "$(awk -F '\t' '$12 ~ /^not recorded/ { print $2, $3,
 
 # ---- the report is of a process of FILE.d: the count stands above ----
 record sh -c './static; python3 -c 1; exit' >got 2>err
-[[ $(ms-report t.trace | head -n 1) == 'PROCESSES of the run by peak; 1 program not recorded: see .d/index; below: '* ]] || fail "the processes: $(ms-report t.trace | head -n 3)"
+[[ $(ms-report t.trace | head -n 1) == 'PROCESSES of the run by peak; 1 program not recorded: see FILE.d/index; below: '* ]] || fail "the processes: $(ms-report t.trace | head -n 3)"
 
 # ---- not wanted: nothing is said of it ----
 record --follow=none sh -c './static; exit' >got 2>err
