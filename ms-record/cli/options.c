@@ -244,7 +244,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		    (strcmp(refused[i][0], "leak-check") || r->scan.wish != SCAN_AUTO))
 			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
 	if (r->follow.which == FOLLOW_EXEC)
-		return ms_err_set(err, "--follow=exec cannot be combined with -p: programs that an "
+		return ms_err_set(err, "-p: --follow=exec is for commands: programs that an "
 				       "attached process runs are not recorded");
 	if (r->session.start_mark)
 		return ms_err_set(

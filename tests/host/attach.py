@@ -122,7 +122,7 @@ def ending():
                 p.kill()
                 said = r.communicate(timeout=600)[1]
             p.wait()
-        good = r"ms-record: cannot attach to process \d+( \('attach'\))?: (there is no such process|it has (since )?ended.*)\n"
+        good = r"ms-record: cannot attach to process \d+( \('attach'\))?: (there is no such process|it has (since |just )?ended.*)\n"
         check(r.returncode == 0 or r.returncode == 125 and re.fullmatch(good, said), f"it ends: {r.returncode} {said}")
 
 

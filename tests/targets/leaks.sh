@@ -9,7 +9,7 @@ for how in abort kill raw; do
 	ms-snap -o run.db run.trace
 	test "$(sqlite3 run.db "SELECT s.state, p.unreachable_bytes IS NULL FROM scan s JOIN process p")" = "killed|1"
 	test "$(sqlite3 run.db "SELECT count(*) FROM site WHERE verdict IS NOT NULL")" = 0
-	ms-report run.trace | grep -q "^LIVE AT THE END, not checked for leaks: killed, or ended"
+	ms-report run.trace | grep -q "^LIVE AT THE END, not checked for leaks: the program was killed, or ended"
 done
 # Lists of what is live say how much of it is unreachable, too.
 ms-record -q --leak-check=auto:50s -o run.trace "$TB/targets/leaks/leaks" direct

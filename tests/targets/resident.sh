@@ -31,7 +31,7 @@ record pinned
 test "$(ask 'live_bytes || " " || blocks || " " || untouched_bytes')" = "400000 10000 0"
 near "pinned" "$(ask pinned_bytes)" 40160000 0.5
 test "$(ask 'trim_bytes < 100000')" = 1
-ms-report --width 100 --resident pinned.trace >said
+ms-report --width 120 --resident pinned.trace >said
 grep -q '^RSS .*is free but held by the allocator: 38.3 MiB' said || die "$(cat said)"
 grep -qE '^pin +38.3 MiB +38.[5-9] MiB +390.6 KiB +10,000 +0 B +[0-9] +resident.c:[0-9]+$' said || die "$(cat said)"
 grep -q '^nothing would free' said
@@ -82,7 +82,7 @@ ms-report --width 200 --resident file.trace | grep -q "is files: mostly $PWD/big
 
 sqlite3 file.db "INSERT INTO resident_file SELECT process, moment, '', 9 * max(bytes) FROM resident_file GROUP BY 1, 2;
 	UPDATE resident SET rss_bytes = rss_bytes + 9 * file_bytes, file_bytes = 10 * file_bytes"
-ms-report --width 200 --resident file.db | grep -q "is files: the largest $PWD/big-file$"
+ms-report --width 200 --resident file.db | grep -q "is files: the largest is $PWD/big-file$"
 
 # Without verdicts; without the option; not with samples.
 ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
@@ -100,7 +100,7 @@ ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
 ms-report --resident killed.trace | grep -qx 'n/a (the program was killed, or ended without exit())'
 # Before it was taken, and of several processes at once.
 ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || die "known before it was"
-ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, end): ' || die "not of both"
+ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, at the end): ' || die "not of both"
 # Of other allocators the parts are known too, but not what they round up, and nobody says what they would give back.
 [ "${MS_CHECK_ALL:-0}" = 1 ] || exit 0
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
