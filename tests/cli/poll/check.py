@@ -442,7 +442,7 @@ def check_refused():
             (["--mmap", "true"], "--mmap cannot be combined with --poll"), (["--csv", "true"], "use --poll=csv:FILE"),
             (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
             (["--warn-rate", "1M", "true"], "bad --poll=growth"), (["--max-growth", "1M/mins", "true"], "bad --fail-on"),
-            (["--openmetrics=-", "true"], "needs a file"), (["-z", "3", "true"], "-o FILE"),
+            (["--openmetrics=-", "true"], "needs a regular file"), (["-z", "3", "true"], "-o FILE"),
             (["--proc-root", "proc", "true"], "needs -p"), (["-p", "41", "-o", "-", "--csv"], "cannot both"),
             (["-p", str(2 ** 22), "--csv=none.csv"], f"no process {2 ** 22}")):
         r = poll(*args)
