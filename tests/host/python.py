@@ -262,7 +262,7 @@ def deep():
     check(s.meta("chains_unread") == 1, f"deep: {s.meta('chains_unread')} chains not read")
     site = str(s.value("SELECT id FROM site WHERE min_size = 7004")[0])
     shown = subprocess.run([BIN + "/ms-report", "--site", site, "t.trace"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    marks = shown.count("[Python's frames not read]")  # those of a recursion are folded
+    marks = shown.count("[Python frames not read]")  # those of a recursion are folded
     check(marks > 0 if ONE_EACH else marks == found[7004][1], f"deep: no marks in the report of the site: {shown}")
 
 
