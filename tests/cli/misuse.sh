@@ -80,9 +80,9 @@ in/flipped.trace|damaged file header
 in/newer.trace|newer
 in/other.db|not a MemScope'
 snapshots='in/newer.db|newer MemScope
-in/extra.db|not that of a MemScope snapshot
-in/less.db|not that of a MemScope snapshot
-in/view.db|not that of a MemScope snapshot
+in/extra.db|not defined as in a MemScope snapshot
+in/less.db|not defined as in a MemScope snapshot
+in/view.db|not defined as in a MemScope snapshot
 in/loop.db|damaged
 in/cut.db|damaged|malformed
 in/scratched.db|damaged|malformed|not a database'
@@ -267,7 +267,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: the line contains a NUL byte
 		--invert|needs a condition
 		--from 1s|needs '--trace-out'
-		--trace-out out/y|give one of them
+		--trace-out out/y|cannot be combined
 	END
 	run ms-filter 2 'empty argument' -o out/x --function '' in/good.db
 	run ms-filter 2 'needs an argument' in/good.db --min

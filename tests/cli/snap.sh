@@ -121,7 +121,7 @@ refuse 'folder' -o run.trace.d run.trace
 refuse "cannot read 'none/bad.1.1.trace': not a MemScope trace" none
 refuse "cannot read 'part/bad.1.1.trace': not a MemScope trace" run.trace part/bad.1.1.trace
 refuse "cannot open 'run@no.trace': No such file" run@no.trace
-refuse 'needs no ms-snap .only traces can be read together' a.db
+refuse 'it is a database, not a MemScope trace .*only traces can be read together' a.db
 refuse "unknown option '--evry': did you mean --every\? " --evry 1s run.trace
 refuse "unknown option '--at-the-end' \(ms-snap --help=all lists all options\)" --at-the-end run.trace
 [ -e x.db ] && fail "something was written"

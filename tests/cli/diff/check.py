@@ -326,7 +326,7 @@ diff("--per", "mark:request", "seven.db", "few.db")  # rounding must not break t
 # ---- a first night ----
 out, rc, err = run("-o", "no.db", "nothing.db", "new.db")
 expect("no old", (rc, "No such file" in err, os.path.exists("no.db")), (2, True, False))
-diff("--allow-missing-old", "--old", "nothing.db", "--old", "old.db", "--new", "new.db", said="there is no 'nothing.db': compared with the remaining old runs")
+diff("--allow-missing-old", "--old", "nothing.db", "--old", "old.db", "--new", "new.db", said="'nothing.db' does not exist: compared with the remaining old runs")
 d = diff("--exit-code", "--allow-missing-old", "nothing.db", "new.db", said="'nothing.db' does not exist: everything counts as new")
 expect("first night", rows(d, "SELECT kind, max(significant), sum(old_live_bytes), sum(new_live_bytes) FROM site_diff GROUP BY 1"), [("new", 0, 0, 137000)])
 out, rc, err = run("--fail-on", "delta_unfreed_bytes > 1", "d.db", tool="ms-report")
