@@ -158,7 +158,7 @@ def incomplete(trace):
 
 def refused(trace):
     for words, part in ((["--min", "4k", trace], "option '--min' cannot be used with '--trace-out'"), (["--from", "1h", trace], "no point '1h'"),
-                        (["--where", "id = 1", trace], "option '--where' applies to all"), (["--from", "5ms", "--to", "3ms", trace], "later than"),
+                        (["--where", "id = 1", trace], "option '--where' cannot be used with '--trace-out'"), (["--from", "5ms", "--to", "3ms", trace], "later than"),
                         (["--from", "mark:no", trace], "no point 'mark:no'"), (["--process", "no", trace], "nothing of"),
                         (["."], "is a folder"), (["-"], "more than once"), (["whole.db"], "not a MemScope trace")):
         code, message = run("ms-filter", "--trace-out", "refused.trace", *words)
@@ -168,7 +168,7 @@ def refused(trace):
     code, message = run("ms-filter", "--from", "1ms", trace)
     expect("--from alone", (code, "needs '--trace-out'" in message), (2, True))
     code, message = run("ms-filter", "--trace-out", "x", "-o", "y", trace)
-    expect("both", (code, "give one of them" in message), (2, True))
+    expect("both", (code, "cannot be combined" in message), (2, True))
 
 
 def main():

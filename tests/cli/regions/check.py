@@ -413,7 +413,7 @@ def check_forbidden():
 
 def check_filter():
     r = run(BIN + "/ms-filter", "--min", "4k", "one.db")
-    expect("ms-filter", (r.returncode, r.stdout, "holds only figures from /proc" in r.stderr), (2, "", True))
+    expect("ms-filter", (r.returncode, r.stdout, "has only figures from /proc" in r.stderr), (2, "", True))
     r = subprocess.run([BIN + "/ms-filter", "one.db"], capture_output=True, timeout=60, check=False)
     expect("ms-filter without a condition", (r.returncode, r.stdout[:6]), (0, b"SQLite"))
 
