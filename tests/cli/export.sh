@@ -67,8 +67,8 @@ without endless.db end
 lacks massif peakless.db "no moment 'peak' in the snapshot: no tree is marked as the peak's"
 lacks heaptrack peakless.db "no moment 'peak' in the snapshot: the peak shown is the largest of its moments"
 lacks dhat peakless.db "no moment 'peak' in the snapshot: figures of the peak are 0 or left out"
-lacks heaptrack endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of its last moment"
-lacks callgrind endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of 1.5s"
+lacks heaptrack endless.db "no moment 'end' in the snapshot: figures shown as live at the end, in use or leaked are those at its last moment"
+lacks callgrind endless.db "no moment 'end' in the snapshot: figures shown as live at the end, in use or leaked are those at 1.5s"
 ms-report --heaptrack peakless.db 2>/dev/null | grep -q "^X .* \[no moment 'peak' in the snapshot: "
 [ "$(ms-report --folded peakless.db 2>&1 >/dev/null)" = \
 	"ms-report: --export=folded: no moment 'peak' in the snapshot: what is live at the end is shown instead (ms-snap without --at keeps peak and end)" ]
