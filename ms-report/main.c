@@ -249,8 +249,8 @@ static int end_file(struct ms_file *file, const struct output *output, int rc,
 	rc = ms_file_end(file, rc, err);
 	if (rc == 0 && output->own_name)
 		ms_cli_remark(&opt->cli, "wrote '%s'%s%s%s", output->path,
-			      kept ? "; the file of that name before is now '" : "",
-			      kept ? kept : "", kept ? "'" : "");
+			      kept ? "; the previous file is now '" : "", kept ? kept : "",
+			      kept ? "'" : "");
 	return rc;
 }
 

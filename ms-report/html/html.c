@@ -107,9 +107,8 @@ static void put_who(struct page *p, struct out *o)
 /* Writes the first screen for browsers without scripts. */
 static void put_text(struct out *o, const char *text)
 {
-	out_str(o,
-		"<noscript>\n<p>The charts of this page need JavaScript, which did not run. The "
-		"same report as text:</p>\n<pre>");
+	out_str(o, "<noscript>\n<p>The charts of this page need JavaScript, which did not run. The "
+		   "same report as text:</p>\n<pre>");
 	escape(o, text);
 	out_str(o, "</pre>\n</noscript>\n");
 }

@@ -103,7 +103,7 @@ refused() { # WORDS MESSAGE
 	ms-report $1 >out 2>err || rc=$?
 	if ! { [ "$rc" = 2 ] && [ ! -s out ] && grep -qF -- "$2" err; }; then echo "ms-report $1: status $rc" && cat err && exit 1; fi
 }
-refused '--heaptrack=x.zst run.db' 'does not write zstd: use .gz'
+refused '--heaptrack=x.zst run.db' 'cannot write zstd, which'
 refused '--pprof --metric failed run.db' '--metric failed is not available in that format'
 refused '--dhat --leaks run.db' '--leaks is not available in that format'
 refused '--massif --metric peak run.db' '--metric is for --html'
