@@ -202,8 +202,8 @@ def test_own_names():
     check("nothing is lost", (open("run.json~").read(), open("run.json").read(), os.path.lexists("elsewhere"), sorted(os.listdir("."))) ==
           ("mine", "mine, too", False, ["run.html", "run.json", "run.json~"]), os.listdir("."))
     os.symlink("elsewhere", "run.dhat.json")
-    seen, rc = shown(["ms-report", "--export=dhat", "../run.trace"])
-    check("--export: refused", rc == 2 and seen.endswith(b"; --export=dhat:FILE names another, --export=dhat:- writes to the terminal\n"), (rc, seen))
+    seen, rc = terminal(["ms-report", "--export=dhat", "../run.trace"])
+    check("--export: refused", rc == 2 and seen.endswith(b"; use --export=dhat:FILE for another name, or --export=dhat:- for the terminal\n"), (rc, seen))
     os.remove("run.dhat.json")
     seen, rc = shown("cat ../run.db | ms-report --svg=timeline")
     check("of a pipe", (rc, seen, os.path.exists("report.svg")) == (0, b"ms-report: wrote 'report.svg'\n", True), (rc, seen))
