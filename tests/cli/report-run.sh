@@ -81,7 +81,7 @@ refused "needs exactly one trace" --process big - <run.trace
 # what other views and formats say
 is '--leaks' "$(ms-report --leaks run.trace | head -n 1 | plain)" 'showing big, pid N, which has the highest peak of 2 processes; --process chooses another'
 [[ $(ms-report --md run.trace) == "#### PROCESSES of the run by peak"*"| big |"* || $(ms-report --md run.trace) == "#### PROCESSES of the run by peak"*"/big | $pid | 95.4 MiB | 47.7 MiB | 47.7 MiB | 0 |"* ]] || fail '--md'
-[[ $(ms-report --md --leaks run.trace | head -n 1) == "this is big, pid $pid"* ]] || fail '--md --leaks'
+[[ $(ms-report --md --leaks run.trace | head -n 1) == "showing big, pid $pid"* ]] || fail '--md --leaks'
 ms-report --html=page.html run.trace && grep -q 'PROCESSES of the run by peak' page.html || fail 'the page'
 ms-report --csv run.trace >csv 2>err
 is '--csv' "$(sed -n 2p csv | cut -d, -f 2,3)" 50000000,2500
