@@ -189,7 +189,7 @@ def test_own_names():
         check(f"{options}: shown", rc == 0 and seen.startswith(begins) and not os.listdir("."), (rc, seen[:99], os.listdir(".")))
     with open("run.json", "w") as f:
         f.write("mine")
-    seen, rc = terminal(["ms-report", "--json", "../run.trace"])
+    seen, rc = shown(["ms-report", "--json", "../run.trace"])
     check("FILE~", (rc, seen) == (0, b"ms-report: wrote 'run.json'; the previous file is now 'run.json~'\n"), (rc, seen))
     check("FILE~ has it", open("run.json~").read() == "mine")
     with open("run.json", "w") as f:
@@ -202,7 +202,7 @@ def test_own_names():
     check("nothing is lost", (open("run.json~").read(), open("run.json").read(), os.path.lexists("elsewhere"), sorted(os.listdir("."))) ==
           ("mine", "mine, too", False, ["run.html", "run.json", "run.json~"]), os.listdir("."))
     os.symlink("elsewhere", "run.dhat.json")
-    seen, rc = terminal(["ms-report", "--export=dhat", "../run.trace"])
+    seen, rc = shown(["ms-report", "--export=dhat", "../run.trace"])
     check("--export: refused", rc == 2 and seen.endswith(b"; use --export=dhat:FILE for another name, or --export=dhat:- for the terminal\n"), (rc, seen))
     os.remove("run.dhat.json")
     seen, rc = shown("cat ../run.db | ms-report --svg=timeline")

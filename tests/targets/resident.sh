@@ -31,8 +31,8 @@ record pinned
 test "$(ask 'live_bytes || " " || blocks || " " || untouched_bytes')" = "400000 10000 0"
 near "pinned" "$(ask pinned_bytes)" 40160000 0.5
 test "$(ask 'trim_bytes < 100000')" = 1
-ms-report --width 100 --resident pinned.trace >said
-grep -q '^RSS .*is free but held by the allocator: 38.3' said || die "$(cat said)"
+ms-report --width 120 --resident pinned.trace >said
+grep -q '^RSS .*is free but held by the allocator: 38.3 MiB' said || die "$(cat said)"
 grep -qE '^pin +38.3 MiB +38.[5-9] MiB +390.6 KiB +10,000 +0 B +[0-9] +resident.c:[0-9]+$' said || die "$(cat said)"
 grep -q '^nothing would free' said
 
