@@ -239,7 +239,8 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 		const struct target *t = &a->targets[i];
 		if (hook_state(&a->h, &t->patch.hook) != PATCH_ORIGINAL)
 			return ATTACH_REFUSE(a, err,
-					     "the code of %s in '%s' was changed while attaching",
+					     "another program changed the code of '%s' in '%s' "
+					     "while it was attached to",
 					     t->name, t->module);
 	}
 	return 0;

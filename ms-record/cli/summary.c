@@ -100,11 +100,11 @@ static void print_elsewhere(const struct image *m)
 {
 	const char *name = m->guest.missed, *end = strstr(name, " in ");
 	fprintf(stderr,
-		"at least %s blocks came from elsewhere: freed, but not allocated by a hooked "
-		"function",
+		"at least %s blocks came from elsewhere (their frees were recorded, their "
+		"allocations were not)",
 		COUNT(images_elsewhere(m)));
 	if (end)
-		fprintf(stderr, "; perhaps by %s: --hook '%.*s(...) -> ptr in malloc'", name,
+		fprintf(stderr, "; perhaps from %s: --hook '%.*s(...) -> ptr in malloc'", name,
 			(int)(end - name), name);
 }
 

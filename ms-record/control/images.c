@@ -117,9 +117,9 @@ void images_settle(struct control *c, const struct session *s)
 	uint64_t elsewhere = images_elsewhere(i);
 	if (elsewhere)
 		snprintf(i->note, sizeof i->note,
-			 "recorded in part: at least %ju blocks came from elsewhere, freed but not "
-			 "allocated by a hooked function%s%.120s",
-			 (uintmax_t)elsewhere, unhooked ? "; perhaps by " : "",
+			 "recorded in part: at least %ju blocks came from elsewhere (their frees "
+			 "were recorded, their allocations were not)%s%.100s",
+			 (uintmax_t)elsewhere, unhooked ? "; perhaps from " : "",
 			 unhooked ? unhooked : "");
 	else if (unhooked)
 		snprintf(i->note, sizeof i->note, "%s: %s is not hooked",

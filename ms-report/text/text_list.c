@@ -328,9 +328,9 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIS
 	if (l->none_sites)
 		out[n++] = (struct list_rest){l->none, words_none(p->m, l)};
 	if (l->leak_sites)
-		out[n++] =
-			(struct list_rest){l->leaked, SAY("%s named above as leaks",
-							  say_things(p->m, l->leak_sites, "site"))};
+		out[n++] = (struct list_rest){l->leaked,
+					      SAY("reachable blocks of %s listed above as leaks",
+						  say_things(p->m, l->leak_sites, "site"))};
 	if (any(l->hidden))
 		out[n++] = (struct list_rest){l->hidden, "hidden by filters"};
 	if (any(l->other))

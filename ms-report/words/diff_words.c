@@ -310,9 +310,9 @@ const char *diff_worth(struct model *m)
 				 say_count(m, d->new_operations))));
 	if (!noise_is_known(d))
 		add_part(m, &s,
-			 SAY("noise not measured: %s", d->history
-							       ? "fewer than 8 runs in the history"
-							       : "only one run on a side"));
+			 SAY("noise not measured: %s",
+			     d->history ? "fewer than 8 runs in the history"
+					: "at least one side has only one run"));
 	else if (diff_noise(m))
 		add_part(m, &s, diff_noise(m));
 	if (d->kinds[DIFF_UNMATCHED].sites)

@@ -120,7 +120,7 @@ struct table grouped_table(struct model *m, const struct list *l)
 		put_row(m, &t, ROW_OTHER, words_none(m, l), l->none, l->total.a, l->none_sites);
 	if (l->leak_sites)
 		put_row(m, &t, ROW_OTHER,
-			ms_arena_printf(&m->arena, "%s named above as leaks",
+			ms_arena_printf(&m->arena, "reachable blocks of %s listed above as leaks",
 					say_things(m, l->leak_sites, "site")),
 			l->leaked, l->total.a, l->leak_sites);
 	/* the number of hidden sites with leaks is not known */

@@ -66,7 +66,7 @@ const struct key keys[] = {
 	{{'q', KEY_BACKSPACE}, ACT_BACK, IN_PROCESS | IN_SITE, "q", "back", "q back"},
 	{{27}, ACT_UNDO, IN_ALL, "Esc", "back; end freeze, filter, past", NULL},
 	{{' '}, ACT_FREEZE, IN_ALL, "Space", "freeze, and continue", "Space freeze"},
-	{{'F'}, ACT_FOLLOW, ROWS, "F", "sorting keeps the selected row", NULL},
+	{{'F'}, ACT_FOLLOW, ROWS, "F", "follow selected row: on/off", NULL},
 	{{CTRL('l')}, ACT_REFRESH, IN_ALL, "^L", "reread and redraw everything", NULL},
 	{{'q'}, ACT_BACK, IN_TRACE, "q", "back, or quit", "q quit"},
 	{{'q', 'Q', KEY_F(10)}, ACT_QUIT, IN_LIST, "q", "quit", "q quit"},

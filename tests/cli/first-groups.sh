@@ -64,8 +64,8 @@ expect stray '^ +6 more blocks \(3\.1 KiB\) are still reachable, perhaps by a st
 expect stray.md ' lost with it; 6 more blocks \\\(3\.1 KiB\\\) are still reachable, perhaps by a stale pointer \|$'
 expect stray '^LIVE AT THE END, .*: 12\.9 KiB, 47 blocks, 4 sites$'
 [ "$(sed -n '/^LIVE/,/^$/p' stray | sed -nE 's/^ +([0-9.]+ (Ki)?B) +([0-9]+) .*/\1 \3/p' | tr '\n' ' ')" = '7.8 KiB 40 2.0 KiB 1 3.1 KiB 6 ' ] || die "live: $(cat stray)"
-expect stray '^ +3\.1 KiB +6 +\. +2 sites named above as leaks$'
-expect stray.md '^\| 3\.1 KiB \| 6 \| \| 2 sites named above as leaks \|$'
+expect stray '^ +3\.1 KiB +6 +\. +reachable blocks of 2 sites listed above as leaks$'
+expect stray.md '^\| 3\.1 KiB \| 6 \| \| reachable blocks of 2 sites listed above as leaks \|$'
 ! sed -n '/^LIVE/,/^$/p' stray | grep -q session || die "it is a leak: $(cat stray)"
 ms-report --leaks stray.trace | grep -q ' session ' || die 'every site with what is live'
 ms-report -q --html=stray.html stray.trace

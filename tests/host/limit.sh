@@ -115,7 +115,7 @@ is 'a scan long ago' "$(sqlite3 k.db "select group_concat(label || ' ' || state)
 	from scan where label <> 'end'")" 'request done|1|1'
 is 'whole, dropped' "$(sqlite3 k.db 'select whole, dropped_events > 1000000, dropped_until_ns > 500000000 from process')" '0|1|1'
 quality=$("$BIN/ms-report" k.trace | sed -n '/^Quality/,/^$/p' | tr -s '\n ' ' ')
-[[ $quality =~ events\ before\ [0-9.]+\ m?s\ dropped\ \(--keep=live\):\ earlier\ allocations,\ peak\ by\ site\ and\ timeline\ are\ unknown ]] || fail "quality: $quality"
+[[ $quality =~ events\ before\ [0-9.]+\ m?s\ dropped\ \(--keep=live\):\ earlier\ allocations,\ the\ peak.s\ sites\ and\ the\ timeline\ are\ unknown ]] || fail "quality: $quality"
 peak=$(sqlite3 k.db 'select peak_bytes, peak_time_ns < dropped_until_ns from process')
 is 'the peak of the whole run' "${peak%|*}" "$(field 31 k.trace)"
 since=$("$BIN/ms-report" --peak k.trace | grep -c "PEAK since .*the run's peak, at .*, was earlier: its sites are unknown")
