@@ -13,14 +13,16 @@
 #include "libcommon/suppress/suppress.h"
 #include "libcommon/base/units.h"
 
-static int regex_argument(struct condition *c, const char *name, const char *arg,
-			  struct ms_err *err)
+int regex_check(const char *name, const char *regex, struct ms_err *err)
 {
 	char room[MS_PATTERN_WHY];
-	const char *why = ms_pattern_compile(&c->regex, arg, 0, room);
-	return why ? ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name, arg,
-				why)
-		   : 0;
+	regex_t compiled;
+	const char *why = ms_pattern_compile(&compiled, regex, 0, room);
+	if (why)
+		return ms_err_set(err, "option '--%s': bad regular expression '%s': %s", name,
+				  regex, why);
+	regfree(&compiled);
+	return 0;
 }
 
 /* Splits "LOW..HIGH", "LOW.." or "..HIGH" into its two ends; for other texts both ends are the
@@ -122,7 +124,7 @@ int argument_set(struct condition *c, const char *name, const char *arg, struct 
 	case FUNCTION:
 	case FILE_NAME:
 	case MODULE:
-		return regex_argument(c, name, arg, err);
+		return regex_check(name, arg, err);
 	case VERDICT:
 		return verdict_argument(name, arg, err);
 	case SIZE:
@@ -146,26 +148,8 @@ int argument_set(struct condition *c, const char *name, const char *arg, struct 
 
 void argument_free(struct condition *c)
 {
-	if (c->subject >= FUNCTION && c->subject <= MODULE)
-		regfree(&c->regex);
 	where_free(c->where);
 	ms_suppressions_free(c->suppressions);
-}
-
-/* Finds the smallest minimum or the largest maximum of a figure; false = none is given. If several
- * are given, it is enough to meet one. */
-static bool bound(const struct options *o, enum subject subject, bool least, uint64_t *out)
-{
-	bool found = false;
-	for (size_t i = 0; i < o->conditions.n; i++) {
-		const struct condition *c = &o->conditions.v[i];
-		if (c->subject != subject)
-			continue;
-		if (!found || (least ? c->value < *out : c->value > *out))
-			*out = c->value;
-		found = true;
-	}
-	return found;
 }
 
 int arguments_check(const struct options *o, struct ms_err *err)
@@ -175,10 +159,17 @@ int arguments_check(const struct options *o, struct ms_err *err)
 		const char *what;
 	} pairs[] = {{MIN_LIFETIME, MAX_LIFETIME, "lifetime"}, {MIN_AGE, MAX_AGE, "age"}};
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-		uint64_t min = 0, max = 0;
+		/* it is enough to meet one of several minimums, or of several maximums */
+		uint64_t min = UINT64_MAX, max = 0, both = KEEP(pairs[i].min) | KEEP(pairs[i].max);
 		char text[2][MS_UNIT_BUF];
-		if (bound(o, pairs[i].min, true, &min) && bound(o, pairs[i].max, false, &max) &&
-		    min > max)
+		for (size_t k = 0; k < o->conditions.n; k++) {
+			const struct condition *c = &o->conditions.v[k];
+			if (c->subject == pairs[i].min && c->value < min)
+				min = c->value;
+			if (c->subject == pairs[i].max && c->value > max)
+				max = c->value;
+		}
+		if ((o->keep & both) == both && min > max)
 			return ms_err_set(err,
 					  "option '--min=%s': %s is above the %s of '--max=%s': no "
 					  "site can meet both",

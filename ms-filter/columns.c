@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Lists the columns of a site in one table, used by --where, its help and the query.
  */
-#include "columns.h"
+#include "where.h"
 
 #include <string.h>
-
-#include "libcommon/base/arena.h"
-#include "libcommon/snapshot/snapshot.h"
 
 /* Lists the columns. Table aliases in the SQL: s = site, p = its process, t = the chosen moment, c
  * = live figures at t, q = the peak, d = live figures at q, x = change by ms-diff, f = the frame
@@ -74,17 +71,21 @@ const struct column columns[] = {
 	{"file", COLUMN_TEXT, "f.file", "source file of that function"},
 	{"line", COLUMN_COUNT, "f.line", "source line in that function"},
 	{"module", COLUMN_TEXT, "m.path", "program or library of that function"},
-	{"stack", COLUMN_STACK, NULL, "function of any frame of its call stack"},
+	{"stack", COLUMN_STACK, "f.function", "function of any frame of its call stack"},
 };
 const size_t column_count = sizeof columns / sizeof *columns;
 
-int column_find(const char *name, size_t n)
-{
-	for (size_t i = 0; i < column_count; i++)
-		if (strlen(columns[i].name) == n && memcmp(columns[i].name, name, n) == 0)
-			return (int)i;
-	return -1;
-}
+const char columns_from[] =
+	" FROM site s LEFT JOIN process p ON p.id = s.process"
+	" LEFT JOIN snapshot t ON t.process = s.process AND t.label = coalesce(?4, 'end')"
+	" LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site = s.id"
+	" LEFT JOIN snapshot q ON q.process = s.process AND q.label = 'peak'"
+	" LEFT JOIN site_stat d ON d.snapshot = q.id AND d.site = s.id"
+	" LEFT JOIN stack k ON k.id = s.stack"
+	" LEFT JOIN stack u ON u.id = s.user_frame"
+	" LEFT JOIN frame f ON f.id = u.frame LEFT JOIN module m ON m.id = f.module"
+	" LEFT JOIN site_diff x ON x.site = s.id"
+	" LEFT JOIN growth g ON g.process = s.process AND g.site = s.id";
 
 /* Breaks `text` into lines that begin below each other, at column `at`. */
 static const char *broken(struct ms_arena *a, const char *text, int at)
@@ -116,31 +117,4 @@ const char *columns_help(struct ms_arena *a)
 		"is null and\n"
 		"COLUMN is not null; no other comparison with null is true.\n",
 		out);
-}
-
-sqlite3_stmt *columns_query(sqlite3 *db, struct ms_arena *a, const char *point, struct ms_err *err)
-{
-	const char *list = "s.id";
-	for (size_t i = 0; i < column_count; i++)
-		list = ms_arena_printf(a, "%s, %s", list, columns[i].sql ? columns[i].sql : "NULL");
-	sqlite3_stmt *q = ms_sql_prepare(
-		db,
-		ms_arena_printf(
-			a,
-			"SELECT %s FROM site s LEFT JOIN process p ON p.id = s.process"
-			" LEFT JOIN snapshot t ON t.process = s.process AND t.label = ?1"
-			" LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site = s.id"
-			" LEFT JOIN snapshot q ON q.process = s.process AND q.label = 'peak'"
-			" LEFT JOIN site_stat d ON d.snapshot = q.id AND d.site = s.id"
-			" LEFT JOIN stack k ON k.id = s.stack"
-			" LEFT JOIN stack u ON u.id = s.user_frame"
-			" LEFT JOIN frame f ON f.id = u.frame LEFT JOIN module m ON m.id = f.module"
-			" LEFT JOIN site_diff x ON x.site = s.id"
-			" LEFT JOIN growth g ON g.process = s.process AND g.site = s.id"
-			" ORDER BY s.id",
-			list),
-		err);
-	if (q)
-		sqlite3_bind_text(q, 1, point ? point : "end", -1, SQLITE_STATIC);
-	return q;
 }

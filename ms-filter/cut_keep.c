@@ -102,23 +102,28 @@ static int64_t process_of(sqlite3 *db, const struct ms_recording *t)
 
 static int find_names(struct keep *k, const struct ms_recording *t, struct ms_err *err)
 {
-	struct matches m = {0};
 	const char *point;
 	sqlite3 *db = ms_snapshot_open(k->o->input, NULL, 0, &point, NULL, err);
-	int rc = db ? matches_stacks(&m, db, k->o, err) : -1;
-	int64_t process = db ? process_of(db, t) : 0;
-	uint32_t own = MODEL_FIND(m.model.processes, process);
-	for (size_t i = 0; rc == 0 && i < m.frames.n; i++) {
-		const struct frame *f = &m.model.frames.v[i];
-		if (f->process == own && !f->note)
-			*MS_PUSH(&k->named) =
-				(struct frame_bits){figure_or_0(f->address), m.frames.v[i]};
+	if (!db)
+		return -1;
+	int64_t process = process_of(db, t);
+	conditions_functions(db, NULL);
+	for (size_t i = 0; i < k->o->conditions.n; i++) {
+		const struct condition *c = &k->o->conditions.v[i];
+		sqlite3_stmt *q = BY_NAME & KEEP(c->subject)
+					  ? conditions_frames(db, k->o->arena, c, 0, err)
+					  : NULL;
+		while (q && ms_sql_next(db, q, err))
+			if (sqlite3_column_int(q, 0) && sqlite3_column_int64(q, 2) == process &&
+			    sqlite3_column_type(q, 3) == SQLITE_NULL)
+				*MS_PUSH(&k->named) = (struct frame_bits){
+					(uint64_t)sqlite3_column_int64(q, 1), match_bit(c)};
+		sqlite3_finalize(q);
 	}
 	if (k->named.n)
 		qsort(k->named.v, k->named.n, sizeof *k->named.v, by_address);
-	matches_free(&m);
 	sqlite3_close(db);
-	return rc;
+	return err->text[0] ? -1 : 0;
 }
 
 static uint64_t bits_at(const struct keep *k, uint64_t address)

@@ -116,7 +116,7 @@ static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(db, "DELETE FROM stack WHERE id = ?", err);
 	for (size_t i = 0; q && i < m->model.nodes.n && !err->text[0]; i++) {
-		if (m->stacks[i].needed)
+		if (m->needed[i])
 			continue;
 		sqlite3_bind_int64(q, 1, m->model.nodes.v[i].id);
 		ms_sql_next(db, q, err);

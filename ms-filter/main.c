@@ -2,10 +2,10 @@
  * ms-filter: keeps the sites of a snapshot that meet conditions.
  *
  * Files in the order in which data meets them:
- *   options.c       the command line; arguments.c, the arguments of conditions; where.c, --where
- *   match.c         reads frames, stacks and sites, and decides which sites are kept
- *   conditions.c    evaluates all other conditions in the database; columns.c lists the columns
- *                   for --where
+ *   options.c       the command line; arguments.c, the arguments of conditions
+ *   where.c         compiles --where to SQL, over the columns of columns.c
+ *   match.c         reads stacks and sites, and decides which sites are kept
+ *   conditions.c    asks the database which sites meet each condition
  *   suppressions.c  finds the sites that match the lines of --suppress
  *   hide.c          removes the other sites, and stores their sums
  * and for --trace-out, which cuts a trace:
@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #include "born.h"
-#include "columns.h"
 #include "cut.h"
 #include "hide.h"
 #include "match.h"
 #include "options.h"
+#include "where.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/progress.h"

@@ -14,14 +14,6 @@
 struct ms_err;
 struct sqlite3;
 
-/* Describes a node of the model's call tree: the bits of its frame and of all its callers. */
-struct match_stack {
-	uint64_t found; /* KEEP() and DROP() bits of conditions that some frame meets */
-	bool user;      /* some frame is user code, or may be */
-	bool needed;    /* some visible site needs the node: as its call stack, or as the stack that
-			   frees its blocks */
-};
-
 struct match_site {
 	int64_t id;
 	uint64_t found;      /* KEEP() and DROP() bits of conditions met */
@@ -48,13 +40,13 @@ struct rule {
 
 /* Holds the results for all sites, in ascending order of id. */
 struct matches {
-	struct model model; /* frames and nodes; frames have texts if `named` */
-	const struct options *o;
+	struct model model; /* modules, frames and nodes; with texts if sites may be suppressed */
 	MS_ARRAY(struct match_site) sites;
-	MS_ARRAY(uint64_t) frames;  /* bits of conditions met, by frame of the model */
-	struct match_stack *stacks; /* indexed by node of the model */
+	/* current condition's tests of frames: enum truth by node of the model */
+	MS_ARRAY(unsigned char *) tests;
+	bool *needed; /* by node of the model: some visible site needs it, for its stack, or for
+			 a stack that frees its blocks */
 	MS_ARRAY(struct rule) rules;
-	bool named;               /* some condition needs names, so texts of frames are stored */
 	size_t hidden;            /* number of sites with `hidden` set */
 	size_t unknown[SUBJECTS]; /* by subject: number of sites without a known figure */
 };
@@ -65,9 +57,6 @@ struct matches {
 int matches_find(struct matches *m, struct sqlite3 *db, const struct options *o, const char *point,
 		 struct ms_err *err);
 void matches_free(struct matches *m);
-/* Reads only frames and stacks, and sets the `found` bits of every frame and stack. */
-int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *o,
-		   struct ms_err *err);
 
 /* ---- for the files that evaluate conditions ---- */
 
@@ -75,21 +64,28 @@ int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *
 uint64_t match_bit(const struct condition *c);
 /* Returns the site with that id, or NULL. */
 struct match_site *match_site_of(struct matches *m, int64_t id);
-/* Returns the path of the module that contains a frame, or NULL. */
-const char *match_module(const struct matches *m, const struct frame *f);
-/* Returns the part of a program's path to compare with a pattern: the whole path if the pattern has
- * a slash, else the base name. */
+/* Returns for each node the greatest of the values of its frame and of its callers' frames, given
+ * by frame. The caller frees the array. */
+unsigned char *match_stacks(const struct model *model, const unsigned char *frames);
+/* Returns the part of a program's path that is compared with a pattern: its base name, unless the
+ * pattern has a slash. */
 const char *match_exe(const char *pattern, const char *exe);
 /* Tells whether `pattern`, which may have wildcards, matches `name`, or is `number` in decimal. */
 bool match_names(const char *pattern, const char *name, int64_t number);
 
 /* ---- conditions.c: conditions evaluated by database queries ---- */
 
-/* Sets the bits of the conditions that the sites of `m` meet, except conditions on frames, and
+/* Sets the bits of the conditions that the sites of `m` meet, except those of SUPPRESSED, and
  * counts in m->unknown the sites for which that is not known. `point`: the moment for live figures,
  * NULL = any. Returns 0, or -1 with `err` set. */
 int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *o,
 		   const char *point, struct ms_err *err);
+/* Adds the functions that conditions need; `m` may be NULL if they are conditions on frames. */
+void conditions_functions(struct sqlite3 *db, struct matches *m);
+/* Queries whether frames meet a condition on frames: 1, 0, or null = not known; then each frame's
+ * address, process and note. In order of id. NULL with `err` set. */
+struct sqlite3_stmt *conditions_frames(struct sqlite3 *db, struct ms_arena *a,
+				       const struct condition *c, size_t test, struct ms_err *err);
 
 /* ---- suppressions.c: the sites that each line of a suppression file hides ---- */
 

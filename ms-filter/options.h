@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,9 +60,9 @@ struct condition {
 				    bytes, inclusive */
 	bool has[2];             /* FIRST, LAST, BORN: which ends of the span are given */
 	struct ms_point span[2]; /* ends of the span; ALIVE_AT: only the first */
-	regex_t regex;           /* for FUNCTION, FILE_NAME, MODULE */
-	const char *text;        /* THREAD, PROCESS: a name with wildcards, or a number; VERDICT:
-				    the verdict's name */
+	const char *text;        /* FUNCTION, FILE_NAME, MODULE: a regular expression; THREAD,
+				    PROCESS: a name with wildcards, or a number; VERDICT: the
+				    verdict's name */
 	struct where *where;     /* for WHERE */
 	struct ms_suppressions *suppressions; /* for SUPPRESSED */
 };
@@ -100,5 +99,7 @@ const char *option_words(struct ms_arena *a, const char *before, const char *nam
 int argument_set(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
 		 struct ms_err *err);
 void argument_free(struct condition *c);
+/* Refuses a bad regular expression of the option `name`. Returns 0, or -1 with `err` set. */
+int regex_check(const char *name, const char *regex, struct ms_err *err);
 /* Refuses a minimum above the maximum. Returns 0, or -1 with `err` set. */
 int arguments_check(const struct options *o, struct ms_err *err);

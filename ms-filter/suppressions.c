@@ -22,7 +22,9 @@
 static struct ms_suppress_frame frame_of(const struct matches *m, size_t i)
 {
 	const struct frame *f = &m->model.frames.v[i];
-	return (struct ms_suppress_frame){f->function, f->file, match_module(m, f), (long)f->line};
+	return (struct ms_suppress_frame){
+		f->function, f->file, f->module == NONE ? NULL : m->model.modules.v[f->module].path,
+		(long)f->line};
 }
 
 static void count(struct matches *m, struct match_site *s, enum ms_suppressed met, uint32_t number)
@@ -53,23 +55,15 @@ static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule 
 	return r->over;
 }
 
-/* Applies a rule that tests each frame alone to all sites. Callers precede callees in the model. */
+/* Applies a rule on single frames to all sites. */
 static void apply_by_frame(struct matches *m, const struct ms_suppression *rule, uint32_t number)
 {
-	const struct model *model = &m->model;
-	unsigned char *frames = ms_xrealloc(NULL, model->frames.n + 1, 1),
-		      *stacks = ms_xrealloc(NULL, model->nodes.n + 1, 1);
-	for (size_t i = 0; i < model->frames.n; i++) {
+	unsigned char *frames = ms_xcalloc(m->model.frames.n + 1, 1);
+	for (size_t i = 0; i < m->model.frames.n; i++) {
 		struct ms_suppress_frame f = frame_of(m, i);
 		frames[i] = ms_suppress_frame(rule, &f);
 	}
-	for (size_t i = 0; i < model->nodes.n; i++) {
-		const struct node *n = &model->nodes.v[i];
-		unsigned char own = frames[n->frame],
-			      callers = n->parent == NONE ? MS_SUPPRESS_NO : stacks[n->parent];
-		bool yes = own == MS_SUPPRESS_YES || callers == MS_SUPPRESS_YES;
-		stacks[i] = yes ? MS_SUPPRESS_YES : own ? own : callers;
-	}
+	unsigned char *stacks = match_stacks(&m->model, frames);
 	bool left = exceeds(m, stacks, &m->rules.v[number - 1]);
 	for (size_t i = 0; i < m->sites.n && !left; i++)
 		if (m->sites.v[i].stack != NONE)

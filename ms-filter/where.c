@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Parses and evaluates --where EXPR: tokens, recursive descent to a tree, and its value for a site.
+ * Compiles --where EXPR to SQL: tokens, recursive descent, and the functions of the SQL.
+ *
+ * Each comparison is an expression of SQL. "and", "or" and "not" are letters behind their operands,
+ * which holds() evaluates: parentheses may be nested more deeply than SQLite's parser allows.
  */
 #include "where.h"
 
-#include "columns.h"
+#include "options.h"
 
 #include <ctype.h>
-#include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"
@@ -14,37 +17,10 @@
 #include "libcommon/base/meant.h"
 #include "libcommon/base/pattern.h"
 #include "libcommon/base/units.h"
+#include "libcommon/snapshot/snapshot.h"
 
 #define DEPTH_MAX 100
-
-enum kind { AND, OR, NOT, COMPARE, IS_NULL };
-/* Lists the operators. A comparison is the set of results that satisfy it: less, equal, greater. */
-enum op {
-	NO_OP = 0,
-	LT = 1,
-	EQ = 2,
-	GT = 4,
-	LE = LT | EQ,
-	GE = GT | EQ,
-	NE = LT | GT,
-	MATCH = 8,
-	NO_MATCH
-};
-
-struct node {
-	enum kind kind;
-	struct node *a, *b; /* operands of AND and OR; NOT has only a */
-	enum op op;
-	int left, right; /* operands: column indexes; right = -1: a literal */
-	struct value literal;
-	regex_t regex; /* for MATCH, NO_MATCH */
-	struct node *next_regex;
-};
-
-struct where {
-	struct node *root, *regexes;
-	bool stack;
-};
+#define GROUP 500 /* steps joined without parentheses: SQLite limits the depth of expressions */
 
 /* ---- tokens ---- */
 
@@ -56,16 +32,18 @@ struct parser {
 	struct where *where;
 	struct ms_err *err;
 	int depth;
+	size_t steps; /* number of steps put so far */
 	/* current token */
 	enum token token;
-	enum op op;
+	const char *op; /* operator in SQL; "~" = match */
+	bool opposite;  /* the operator is the opposite of `op` */
 	const char *start;
 	size_t length; /* length of a word or number */
 	const char *string;
 };
 
-/* Reports the position of a syntax error; returns NULL. */
-static struct node *complain(struct parser *p, const char *what)
+/* Reports the position of a syntax error. An earlier error remains. */
+static void complain(struct parser *p, const char *what)
 {
 	size_t at = (size_t)(p->start - p->text) + 1;
 	if (p->token == END)
@@ -73,7 +51,6 @@ static struct node *complain(struct parser *p, const char *what)
 	else
 		ms_err_set(p->err, "option '--where': %s at character %zu of '%s'", what, at,
 			   p->text);
-	return NULL;
 }
 
 /* Reads a text in quotes; two quotes inside it mean one quote, as in 'it''s'. */
@@ -91,25 +68,34 @@ static enum token quoted_text(struct parser *p)
 	return BAD;
 }
 
-static enum token operator(struct parser *p) {
-	static const struct {const char * text; enum token token; enum op op;}
-table[] = {
-	{"&&", WORD_AND, NO_OP}, {"||", WORD_OR, NO_OP},     {"==", OPERATOR, EQ},
-	{"!=", OPERATOR, NE},    {"<>", OPERATOR, NE},       {"<=", OPERATOR, LE},
-	{">=", OPERATOR, GE},    {"!~", OPERATOR, NO_MATCH}, {"=", OPERATOR, EQ},
-	{"<", OPERATOR, LT},     {">", OPERATOR, GT},        {"~", OPERATOR, MATCH},
-	{"(", OPEN, NO_OP},      {")", CLOSE, NO_OP},        {"!", WORD_NOT, NO_OP},
-};
-for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-	size_t n = strlen(table[i].text);
-	if (strncmp(p->at, table[i].text, n) != 0)
-		continue;
-	p->at += n;
-	p->op = table[i].op;
-	return table[i].token;
-}
-complain(p, "unknown operator");
-return BAD;
+static enum token symbol(struct parser *p)
+{
+	static const struct {
+		const char *text;
+		enum token token;
+		const char *op;
+		bool opposite;
+	} table[] = {
+		{"&&", WORD_AND, NULL, false}, {"||", WORD_OR, NULL, false},
+		{"==", OPERATOR, "=", false},  {"!=", OPERATOR, "=", true},
+		{"<>", OPERATOR, "=", true},   {"<=", OPERATOR, "<=", false},
+		{">=", OPERATOR, ">=", false}, {"!~", OPERATOR, "~", true},
+		{"=", OPERATOR, "=", false},   {"<", OPERATOR, "<", false},
+		{">", OPERATOR, ">", false},   {"~", OPERATOR, "~", false},
+		{"(", OPEN, NULL, false},      {")", CLOSE, NULL, false},
+		{"!", WORD_NOT, NULL, false},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		size_t n = strlen(table[i].text);
+		if (strncmp(p->at, table[i].text, n) != 0)
+			continue;
+		p->at += n;
+		p->op = table[i].op;
+		p->opposite = table[i].opposite;
+		return table[i].token;
+	}
+	complain(p, "unknown operator");
+	return BAD;
 }
 
 static bool is_word(const struct parser *p, const char *word)
@@ -142,17 +128,49 @@ static void advance(struct parser *p)
 	else if (isalnum((unsigned char)*p->at) || strchr("_.-", *p->at))
 		p->token = word(p);
 	else
-		p->token = operator(p);
+		p->token = symbol(p);
 }
 
-/* ---- the tree ---- */
+/* ---- SQL ---- */
 
-static struct node *new_node(struct parser *p, enum kind kind, struct node *a, struct node *b)
+static void put(struct where *w, const char *sql)
 {
-	struct node *n = ms_arena_alloc(p->arena, sizeof *n);
-	*n = (struct node){.kind = kind, .a = a, .b = b, .left = -1, .right = -1};
-	return n;
+	while (*sql)
+		*MS_PUSH(&w->sql) = *sql++;
 }
+
+/* Adds a step: an operator as a letter, or a comparison, whose result becomes a letter. */
+static void put_step(struct parser *p, const char *sql)
+{
+	if (p->steps)
+		put(p->where, p->steps % GROUP ? "||" : ")||(");
+	put(p->where, sql);
+	p->steps++;
+}
+
+static void put_test(struct parser *p, bool opposite, const char *test)
+{
+	put_step(p, ms_arena_printf(p->arena, "coalesce(%s%s, '?')", opposite ? "NOT " : "", test));
+}
+
+/* Adds a test of frames. Returns the expression that applies it to the site's stack. */
+static const char *stack_test(struct parser *p, const char *test)
+{
+	*MS_PUSH(&p->where->tests) = test;
+	return ms_arena_printf(p->arena, "on_stack(%zu, s.stack)", p->where->tests.n - 1);
+}
+
+const char *where_quoted(struct ms_arena *a, const char *text)
+{
+	char *out = ms_arena_alloc(a, 2 * strlen(text) + 3), *o = out;
+	for (*o++ = '\''; *text; *o++ = *text++)
+		if (*text == '\'')
+			*o++ = '\'';
+	stpcpy(o, "'");
+	return out;
+}
+
+/* ---- grammar ---- */
 
 struct operand {
 	int column;       /* index of the column; -1 = a literal */
@@ -170,7 +188,10 @@ static int take_operand(struct parser *p, struct operand *o)
 		o->quoted = true;
 		break;
 	case WORD:
-		o->column = column_find(p->start, p->length);
+		for (size_t i = 0; i < column_count; i++)
+			if (strlen(columns[i].name) == p->length &&
+			    memcmp(columns[i].name, p->start, p->length) == 0)
+				o->column = (int)i;
 		/* fall through */
 	case NUMBER:
 		o->text = ms_arena_strndup(p->arena, p->start, p->length);
@@ -183,7 +204,7 @@ static int take_operand(struct parser *p, struct operand *o)
 	return 0;
 }
 
-static struct node *unknown_column(struct parser *p, const struct operand *o)
+static void unknown_column(struct parser *p, const struct operand *o)
 {
 	struct ms_meant meant = {0};
 	for (size_t i = 0; i < column_count; i++)
@@ -194,275 +215,241 @@ static struct node *unknown_column(struct parser *p, const struct operand *o)
 		   o->text, (size_t)(o->start - p->text) + 1, p->text,
 		   meant.word ? ": did you mean " : "", meant.word ? meant.word : "",
 		   meant.word ? "?" : "");
-	return NULL;
 }
 
-/* Parses a literal according to the type of the column compared with. */
-static int take_literal(struct parser *p, struct node *n, const struct operand *o)
+/* Returns a literal in SQL, according to the type of the column compared with. */
+static const char *literal(struct parser *p, const struct column *c, const char *text)
 {
-	const struct column *c = &columns[n->left];
-	const char *text = o->text ? o->text : "";
 	bool minus = text[0] == '-';
 	const char *digits = text + minus;
 	uint64_t v = 0;
 	int rc = 0;
-	n->literal = (struct value){.known = true, .text = o->text};
 	if (c->type == COLUMN_SIZE)
 		rc = ms_parse_size(digits, &v, p->err);
 	else if (c->type == COLUMN_DURATION)
 		rc = ms_parse_duration(digits, &v, p->err);
 	else if (c->type == COLUMN_COUNT)
 		rc = ms_parse_count(digits, c->name, 0, INT64_MAX, &v, p->err);
-	int64_t number = v < INT64_MAX ? (int64_t)v : INT64_MAX;
-	n->literal.number = minus ? -number : number;
-	return rc;
+	else
+		return where_quoted(p->arena, text);
+	long long number = v < INT64_MAX ? (long long)v : INT64_MAX;
+	return rc ? "" : ms_arena_printf(p->arena, "%lld", minus ? -number : number);
 }
 
-static bool is_text(int column)
+static int check_types(struct parser *p, const struct column *c, bool match,
+		       const struct operand *other)
 {
-	return columns[column].type >= COLUMN_TEXT;
-}
-
-static int compile_regex(struct parser *p, struct node *n)
-{
-	char room[MS_PATTERN_WHY];
-	const char *why = ms_pattern_compile(&n->regex, n->literal.text, 0, room);
-	if (why)
-		return ms_err_set(p->err, "option '--where': bad regular expression '%s': %s",
-				  n->literal.text, why);
-	n->next_regex = p->where->regexes;
-	p->where->regexes = n;
-	return 0;
-}
-
-static enum op mirrored(enum op op)
-{
-	return (op & EQ) | (op & LT ? GT : 0) | (op & GT ? LT : 0);
-}
-
-static int check_types(struct parser *p, const struct node *n, const struct operand *right)
-{
-	const struct column *l = &columns[n->left];
-	bool match = n->op == MATCH || n->op == NO_MATCH;
-	if (match && !is_text(n->left))
+	const struct column *o = other->column < 0 ? NULL : &columns[other->column];
+	if (match && c->type < COLUMN_TEXT)
 		return ms_err_set(p->err,
 				  "option '--where': '~' needs a text column, which '%s' is not",
-				  l->name);
-	if (match && n->right >= 0)
+				  c->name);
+	if (match && o)
 		return ms_err_set(p->err,
 				  "option '--where': '~' needs a regular expression, and '%s' "
 				  "is a column; if it is meant as text, put it in quotes",
-				  right->text);
-	if (n->right >= 0 &&
-	    (columns[n->right].type != l->type || columns[n->right].type == COLUMN_STACK))
+				  o->name);
+	if (o && (o->type != c->type || o->type == COLUMN_STACK))
 		return ms_err_set(p->err,
 				  "option '--where': columns '%s' and '%s' cannot be compared",
-				  l->name, columns[n->right].name);
-	return 0;
+				  c->name, o->name);
+	return match ? regex_check("where", other->text, p->err) : 0;
 }
 
 /* Refuses `null` in a comparison: it would be read as the text "null", and no comparison with an
  * unknown value is true. */
-static struct node *no_null(struct parser *p, const char *column, const struct operand *o)
+static void no_null(struct parser *p, const char *column, const struct operand *o)
 {
 	ms_err_set(p->err,
 		   "option '--where': '%s' at character %zu of '%s' is not a value: write '%s is "
 		   "null' or '%s is not null', or put a text in quotes",
 		   o->text, (size_t)(o->start - p->text) + 1, p->text, column, column);
-	return NULL;
 }
 
-static struct node *compare(struct parser *p, struct operand left)
+static void compare(struct parser *p, const struct operand *left)
 {
 	struct operand right;
-	struct node *n = new_node(p, COMPARE, NULL, NULL);
-	n->op = p->op;
+	const char *op = p->op;
+	bool opposite = p->opposite, match = op[0] == '~';
 	advance(p);
 	if (take_operand(p, &right) != 0)
-		return NULL;
-	if (left.column < 0 && right.column >= 0 && n->op < MATCH) {
-		struct operand o = left;
-		left = right;
-		right = o;
-		n->op = mirrored(n->op);
+		return;
+	bool swapped = left->column < 0 && right.column >= 0 && !match;
+	const struct operand *column = swapped ? &right : left, *other = swapped ? left : &right;
+	if (column->column < 0) {
+		unknown_column(p, column);
+		return;
 	}
-	if (left.column < 0)
-		return unknown_column(p, &left);
-	n->left = left.column;
-	n->right = right.quoted ? -1 : right.column;
-	if (n->right < 0 && !right.quoted && n->op < MATCH && !strcasecmp(right.text, "null"))
-		return no_null(p, columns[n->left].name, &right);
-	p->where->stack |= columns[n->left].type == COLUMN_STACK;
-	if (check_types(p, n, &right) != 0)
-		return NULL;
-	if (n->right < 0 && take_literal(p, n, &right) != 0)
-		return NULL;
-	if ((n->op == MATCH || n->op == NO_MATCH) && compile_regex(p, n) != 0)
-		return NULL;
-	return n;
+	const struct column *c = &columns[column->column];
+	if (other->column < 0 && !other->quoted && !match && !strcasecmp(other->text, "null"))
+		no_null(p, c->name, other);
+	if (check_types(p, c, match, other) != 0)
+		return;
+	const char *value =
+		other->column < 0 ? literal(p, c, other->text) : columns[other->column].sql;
+	const char *test = match     ? ms_arena_printf(p->arena, "matches(%s, %s)", value, c->sql)
+			   : swapped ? ms_arena_printf(p->arena, "%s %s %s", value, op, c->sql)
+				     : ms_arena_printf(p->arena, "%s %s %s", c->sql, op, value);
+	put_test(p, opposite, c->type == COLUMN_STACK ? stack_test(p, test) : test);
 }
 
 /* Parses "is null" or "is not null" after a column. */
-static struct node *is_null(struct parser *p, const struct operand *o)
+static void is_null(struct parser *p, const struct operand *o)
 {
-	struct node *n = new_node(p, IS_NULL, NULL, NULL);
-	n->left = o->column;
 	advance(p);
-	bool inverted = p->token == WORD_NOT;
-	if (inverted)
+	bool opposite = p->token == WORD_NOT;
+	if (opposite)
 		advance(p);
 	if (p->token != WORD || !is_word(p, "null"))
-		return complain(p, "'null' is missing");
+		complain(p, "'null' is missing");
 	advance(p);
-	if (o->column < 0)
-		return unknown_column(p, o);
-	p->where->stack |= columns[n->left].type == COLUMN_STACK;
-	return inverted ? new_node(p, NOT, n, NULL) : n;
+	if (o->column < 0) {
+		unknown_column(p, o);
+		return;
+	}
+	const struct column *c = &columns[o->column];
+	put_test(p, opposite,
+		 ms_arena_printf(p->arena, "%s IS NULL",
+				 c->type == COLUMN_STACK ? stack_test(p, "1") : c->sql));
 }
 
-static struct node *parse_chain(struct parser *p, enum kind kind);
+static void parse_chain(struct parser *p, enum token between);
 
-static struct node *primary(struct parser *p)
+static void primary(struct parser *p)
 {
 	struct operand left;
 	if (p->token == OPEN) {
 		advance(p);
-		struct node *n = parse_chain(p, OR);
-		if (n && p->token != CLOSE)
-			return complain(p, "')' is missing");
+		parse_chain(p, WORD_OR);
+		if (p->token != CLOSE)
+			complain(p, "')' is missing");
 		advance(p);
-		return n;
+	} else if (take_operand(p, &left) == 0) {
+		if (p->token == WORD && is_word(p, "is"))
+			is_null(p, &left);
+		else if (p->token == OPERATOR)
+			compare(p, &left);
+		else if (left.column < 0)
+			unknown_column(p, &left);
+		else
+			complain(p, "a comparison is missing");
 	}
-	if (take_operand(p, &left) != 0)
-		return NULL;
-	if (p->token == WORD && is_word(p, "is"))
-		return is_null(p, &left);
-	if (p->token == OPERATOR)
-		return compare(p, left);
-	return left.column < 0 ? unknown_column(p, &left) : complain(p, "a comparison is missing");
 }
 
-static struct node *parse_not(struct parser *p)
+static void parse_not(struct parser *p)
 {
-	bool inverted = p->token == WORD_NOT;
-	if (++p->depth > DEPTH_MAX)
-		return complain(p, "too many parentheses");
-	if (inverted)
+	if (++p->depth > DEPTH_MAX) {
+		complain(p, "too many parentheses");
+	} else if (p->token == WORD_NOT) {
 		advance(p);
-	struct node *n = inverted ? parse_not(p) : primary(p);
+		parse_not(p);
+		put_step(p, "'!'");
+	} else {
+		primary(p);
+	}
 	p->depth--;
-	return n && inverted ? new_node(p, NOT, n, NULL) : n;
 }
 
-/* Parses operands joined by "or" (kind OR) or by "and", which binds more tightly. */
-static struct node *parse_chain(struct parser *p, enum kind kind)
+/* Parses operands joined by "or" or by "and", which binds more tightly. */
+static void parse_chain(struct parser *p, enum token between)
 {
-	enum token between = kind == OR ? WORD_OR : WORD_AND;
-	struct node *n = kind == OR ? parse_chain(p, AND) : parse_not(p);
-	while (n && p->token == between) {
-		advance(p);
-		struct node *b = kind == OR ? parse_chain(p, AND) : parse_not(p);
-		n = b ? new_node(p, kind, n, b) : NULL;
-	}
-	return n;
+	const char *step = NULL;
+	do {
+		if (step)
+			advance(p);
+		if (between == WORD_OR)
+			parse_chain(p, WORD_AND);
+		else
+			parse_not(p);
+		if (step)
+			put_step(p, step);
+		step = between == WORD_OR ? "'|'" : "'&'";
+	} while (p->token == between);
 }
 
 struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *err)
 {
 	struct where *w = ms_arena_alloc(a, sizeof *w);
 	struct parser p = {.arena = a, .text = text, .at = text, .where = w, .err = err};
+	*w = (struct where){0};
+	put(w, "SELECT s.id, holds((");
 	advance(&p);
-	w->root = parse_chain(&p, OR);
-	if (w->root && p.token != END)
-		w->root = complain(&p, "'and' or 'or' is missing");
-	if (!w->root || (err && err->text[0])) {
+	parse_chain(&p, WORD_OR);
+	if (p.token != END)
+		complain(&p, "'and' or 'or' is missing");
+	if (err->text[0]) {
 		where_free(w);
 		return NULL;
 	}
+	put(w, "))");
+	put(w, columns_from);
+	*MS_PUSH(&w->sql) = '\0';
 	return w;
 }
 
 void where_free(struct where *w)
 {
-	for (struct node *n = w ? w->regexes : NULL; n; n = n->next_regex)
-		regfree(&n->regex);
+	if (w)
+		MS_FREE(w->sql.v, w->tests.v);
 }
 
-bool where_needs_stack(const struct where *w)
-{
-	return w->stack;
-}
+/* ---- functions of the SQL ---- */
 
-/* ---- evaluation ---- */
-
-static bool ordered(enum op op, int order)
+/* Implements holds(steps): evaluates letters in postfix notation. */
+static void holds(sqlite3_context *c, int n, sqlite3_value **v)
 {
-	return op & (order < 0 ? LT : order > 0 ? GT : EQ);
-}
-
-static bool text_holds(const struct node *n, const char *text, const char *other)
-{
-	if (n->op == MATCH || n->op == NO_MATCH)
-		return (regexec(&n->regex, text, 0, NULL, 0) == 0) == (n->op == MATCH);
-	return ordered(n->op, strcmp(text, other));
-}
-
-/* Tells whether any frame satisfies the comparison; for != and !~, whether every frame does. */
-static enum truth stack_holds(const struct node *n, const struct where_row *row)
-{
-	bool all = n->op == NE || n->op == NO_MATCH, some = false, gap = false;
-	const char *function;
-	for (unsigned i = 0; row->frame(row->stack, i, &function); i++) {
-		gap |= !function;
-		if (!function)
-			continue;
-		some = true;
-		if (text_holds(n, function, n->literal.text) != all)
-			return all ? UNTRUE : TRUE;
+	enum truth stack[2 * DEPTH_MAX + 3] = {UNSURE};
+	size_t top = 0; /* stack[0] is no operand */
+	(void)n;
+	for (const unsigned char *s = sqlite3_value_text(v[0]); s && *s; s++) {
+		if (*s == '&' || *s == '|') {
+			top--;
+			if ((stack[top + 1] < stack[top]) == (*s == '&'))
+				stack[top] = stack[top + 1];
+		} else if (*s == '!') {
+			stack[top] = TRUE - stack[top];
+		} else {
+			stack[++top] = *s == '?' ? UNSURE : *s == '1' ? TRUE : UNTRUE;
+		}
 	}
-	return !some || gap ? UNSURE : all ? TRUE : UNTRUE;
+	if (stack[top] != UNSURE)
+		sqlite3_result_int(c, stack[top] == TRUE);
 }
 
-static enum truth holds_compare(const struct node *n, const struct where_row *row)
+static void free_regex(void *regex)
 {
-	const struct value *a = &row->values[n->left];
-	const struct value *b = n->right >= 0 ? &row->values[n->right] : &n->literal;
-	if (columns[n->left].type == COLUMN_STACK)
-		return stack_holds(n, row);
-	if (!a->known || !b->known)
-		return UNSURE;
-	if (is_text(n->left))
-		return text_holds(n, a->text, b->text) ? TRUE : UNTRUE;
-	int order = a->number < b->number ? -1 : a->number > b->number;
-	return ordered(n->op, order) ? TRUE : UNTRUE;
+	regfree(regex);
+	free(regex);
 }
 
-static bool no_stack(const struct where_row *row)
+/* Implements matches(regex, text), null if the text is. SQLite keeps the compiled expression as
+ * long as the first argument is the same constant. */
+static void matches(sqlite3_context *c, int n, sqlite3_value **v)
 {
-	const char *function;
-	return !row->frame(row->stack, 0, &function);
-}
-
-static enum truth holds(const struct node *n, const struct where_row *row)
-{
-	enum truth a, b;
-	switch (n->kind) {
-	case COMPARE:
-		return holds_compare(n, row);
-	case IS_NULL:
-		if (columns[n->left].type == COLUMN_STACK)
-			return no_stack(row) ? TRUE : UNTRUE;
-		return row->values[n->left].known ? UNTRUE : TRUE;
-	case NOT:
-		return TRUE - holds(n->a, row);
-	default:
-		a = holds(n->a, row);
-		b = holds(n->b, row);
-		return (a < b) == (n->kind == AND) ? a : b;
+	regex_t *regex = sqlite3_get_auxdata(c, 0), *made = NULL;
+	const char *text = (const char *)sqlite3_value_text(v[1]);
+	char room[MS_PATTERN_WHY];
+	(void)n;
+	if (!text)
+		return;
+	if (!regex) {
+		regex = made = ms_xcalloc(1, sizeof *made);
+		const char *why =
+			ms_pattern_compile(made, (const char *)sqlite3_value_text(v[0]), 0, room);
+		if (why) {
+			free(made);
+			sqlite3_result_error(c, why, -1);
+			return;
+		}
 	}
+	sqlite3_result_int(c, regexec(regex, text, 0, NULL, 0) == 0);
+	if (made)
+		sqlite3_set_auxdata(c, 0, made, free_regex);
 }
 
-enum truth where_holds(const struct where *w, const struct where_row *row)
+void where_functions(sqlite3 *db)
 {
-	return holds(w->root, row);
+	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+	sqlite3_create_function(db, "holds", 1, flags, NULL, holds, NULL, NULL);
+	sqlite3_create_function(db, "matches", 2, flags, NULL, matches, NULL, NULL);
 }

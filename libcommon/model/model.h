@@ -294,6 +294,7 @@ struct model {
 	bool handed_over;    /* model_taker received the large tables, which are not read from the
 				database */
 	bool no_empty_texts; /* empty texts are read as NULL */
+	bool no_texts;       /* all texts are read as NULL */
 	sqlite3 *db;
 	MS_ARRAY(struct module) modules;
 	MS_ARRAY(struct frame) frames;

@@ -47,7 +47,9 @@ static const char *text(struct reader *r)
 const char *reader_text(struct reader *r)
 {
 	const char *s = text(r);
-	return s && (*s || !r->m->no_empty_texts) ? ms_arena_strdup(&r->m->arena, s) : NULL;
+	if (!s || r->m->no_texts || (!*s && r->m->no_empty_texts))
+		return NULL;
+	return ms_arena_strdup(&r->m->arena, s);
 }
 
 int64_t reader_id(struct reader *r)

@@ -45,12 +45,13 @@ struct ms_suppress_frame {
 	long line;
 };
 
+/* Lists results in ascending order: a stack has the greatest of its frames. */
 enum ms_suppressed {
 	MS_SUPPRESS_NO,
-	MS_SUPPRESS_YES,
 	MS_SUPPRESS_NAMES,   /* undecided: a name that the suppression refers to is unknown */
 	MS_SUPPRESS_VERDICT, /* undecided: the suppression refers to a kind of leak, and there is no
 				verdict */
+	MS_SUPPRESS_YES,
 };
 
 /* Reads a file of suppressions. Returns NULL with `err` set on failure; for a bad line the message

@@ -75,6 +75,12 @@ TABLE = [
     (["--where", "frees is not null and frees < allocations and 1 <= live_blocks"], {1, 2, 3, 4, 6, 7}),
     (["--where", "stack ~ '^main$' && verdict != growing"], {1, 2, 7}),
     (["--not-where", "one_time is not null or 3 > id"], {3, 5, 7, 8}),
+    (["--where", "(" * 98 + "id = 3" + ")" * 98], {3}), (["--where", "not " * 99 + "id = 3"], ALL - {3}),
+    # as deep and as long as may be
+    (["--where", "id = 3 or (id != 5 and (" * 49 + "id = 4" + "))" * 49], {3, 4}),
+    (["--where", " or ".join(["id = 5", "not id = id"] * 3000)], {5}),
+    (["--where", "function = 'it''s' or id = 3 and exe != \"it's\""], {3}),
+    (["--where", "stack is null"], set()), (["--where", "stack != main"], {4}), (["--where", "'n' < stack"], {1, 3, 6}),
     (["--where", "live_bytes < 8388608T"], ALL), (["--where", "live_bytes > 8388608T"], set()),  # 2^63
     (["--first", "0s..9223372036.854776s"], ALL),  # 2^63 ns and more
     (["--suppress", "lsan.supp"], ALL - {1, 3, 7, 8}),
