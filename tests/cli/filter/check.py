@@ -76,6 +76,7 @@ TABLE = [
     (["--where", "stack ~ '^main$' && verdict != growing"], {1, 2, 7}),
     (["--not-where", "one_time is not null or 3 > id"], {3, 5, 7, 8}),
     (["--where", "(" * 98 + "id = 3" + ")" * 98], {3}), (["--where", "not " * 99 + "id = 3"], ALL - {3}),
+    (["--where", "not (not verdict = unreachable)"], {1}),
     # as deep and as long as may be
     (["--where", "id = 3 or (id != 5 and (" * 49 + "id = 4" + "))" * 49], {3, 4}),
     (["--where", " or ".join(["id = 5", "not id = id"] * 3000)], {5}),
@@ -357,6 +358,17 @@ def points():
         expect(f"{words} at {point}", (r.returncode, sites(load(r.stdout))), (0, wanted))
 
 
+def without_a_stack():
+    """A site without a stack is neither one of the runtime nor of a function; what a comparison finds in its stack is not known."""
+    db = load(run([])[0])
+    db.execute("UPDATE site SET stack = NULL, user_frame = NULL WHERE id = 5")
+    db.commit()
+    for words, wanted in ((["--runtime"], {4, 6}), (["--function", ".*"], ALL - {5}), (["--not-module", "libc"], {5, 7, 8}),
+                          (["--where", "stack is null"], {5}), (["--where", "not stack ~ main"], {4}), (["--where", "frames is not null"], ALL - {5})):
+        image, _, message = run(words, db.serialize())
+        expect(f"no stack: {words}: {message}", sites(load(image)), wanted)
+
+
 def same_bytes():
     """The same from a file, a pipe and with -o; twice; and smaller than before."""
     words = ["--min-live", "5001"]
@@ -382,6 +394,7 @@ def main():
     suppressions()
     hidden_exactly()
     points()
+    without_a_stack()
     same_bytes()
     for failure in failures[:20]:
         print(failure)
