@@ -48,7 +48,7 @@ says cut.db 'INCOMPLETE: the trace has no end'
 says growing.db 'still being recorded'
 says lost.db '12 events LOST'
 says sampled.db 'sampled every 512.0 KiB allocated: figures are estimates'
-says headless.db 'not known, so 0 here or left out: temporary allocations'
+says headless.db 'not available, so 0 here or left out: temporary allocations'
 says hidden.db 'hidden: 4 sites'
 
 # a figure of a moment that the snapshot does not hold is said to be none, in the file and on standard error
