@@ -82,7 +82,7 @@ static const struct ms_cli_option rows[] = {
 	 "repeated"},
 	{.help = "Running processes instead of a trace"},
 	{"maps", 0, NULL, ms_cli_flag, MS_AT(regions.maps), 9,
-	 "memory regions of running processes instead of a trace"},
+	 "memory regions of processes instead of a trace"},
 	{"smaps", 0, NULL, ms_cli_flag, MS_AT(regions.smaps), 10,
 	 "the same with what is resident; shared, private and swapped"},
 	{"pid", 'p', "PID[,PID...]", ms_cli_add, MS_AT(regions.pid_texts), 11,

@@ -455,7 +455,7 @@ def check_diff():
 
 def check_refused():
     for args, why in ((["-p", "1"], "'ms-snap --smaps -p 1 | ms-report --regions'"), (["-p", "1"], "'ms-record --poll -p 1'"),
-                      (["--maps"], "which process"), (["--maps", "--all", "-p", "1"], "choose one"),
+                      (["--maps"], "no process given"), (["--maps", "--all", "-p", "1"], "choose one"),
                       (["--maps", "--smaps", "--all"], "choose one"), (["--all"], "need --maps or --smaps"),
                       (["--maps", "-p", "x"], "-p"), (["--maps", "-p", "1", "--skip-kernel"], "is for -p all"),
                       (["--maps", "--all", "a.trace"], "a trace"), (["--maps", "-p", "1,"], "bad -p ''"),
