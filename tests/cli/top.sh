@@ -77,7 +77,7 @@ wrong() { # MESSAGE ARGS
 }
 wrong 'no terminal: use -b'
 wrong "no column 'x': choose from PID, USER" -b --columns pid,x
-wrong "bad --delay '10ms': at least 100ms" -b -d 10ms
+wrong "bad --delay '10ms': must be at least 100ms" -b -d 10ms
 wrong "cannot open 'x'" -b x
 wrong "one argument too many: 'y'" -b x y
 wrong "cannot open 'nowhere'" -b --proc-root nowhere
