@@ -57,16 +57,16 @@ static void settle(struct trace *t)
 	}
 }
 
-struct numbers {
-	uint64_t v[4096];
-	size_t n;
-};
-
-static bool add_number(void *arg, const struct trace_stack_row *r)
+/* Makes the list of the open site's frames. */
+static void list_frames(struct trace *t)
 {
-	struct numbers *x = arg;
-	x->v[x->n++] = r->number;
-	return x->n < sizeof x->v / sizeof *x->v;
+	static uint64_t rows[4096];
+	struct trace_stack s = {.t = t, .node = t->detail.node};
+	struct trace_stack_row r;
+	size_t n = 0;
+	while (n < sizeof rows / sizeof *rows && trace_next_row(&s, &r))
+		rows[n++] = r.number;
+	list_set(&t->frames, rows, n);
 }
 
 static int look(struct app *a, struct ms_err *err)
@@ -76,12 +76,8 @@ static int look(struct app *a, struct ms_err *err)
 	trace_look(a->trace);
 	if (a->opt->batch && (a->trace->filter.text[0] || a->trace->sort != SITE_LIVE))
 		settle(a->trace);
-	if (a->trace->in_site) {
-		static struct numbers rows;
-		rows.n = 0;
-		trace_each_stack_row(a->trace, a->trace->detail.node, add_number, &rows);
-		list_set(&a->trace->frames, rows.v, rows.n);
-	}
+	if (a->trace->in_site)
+		list_frames(a->trace);
 	tell(a);
 	return 0;
 }
@@ -358,14 +354,6 @@ static void put_frame(struct copying *c, const struct trace_frame *f)
 	put(c, "%s\n", f->inlined ? "  [inlined]" : "");
 }
 
-static bool copy_frame(void *arg, const struct trace_frame *f)
-{
-	struct copying *c = arg;
-	put_frame(c, f);
-	c->number++;
-	return true;
-}
-
 /* Copies the stack of the open or selected site, with its live bytes. */
 static size_t copy(struct app *a, char *text, size_t room)
 {
@@ -384,7 +372,9 @@ static size_t copy(struct app *a, char *text, size_t room)
 		put(&c, "%s in %s block%s, %.100s at %s\n", ms_format_size(live, s->sum.live_bytes),
 		    ms_format_count(count, s->sum.live_blocks), s->sum.live_blocks == 1 ? "" : "s",
 		    t->process, when);
-	trace_each_frame(t, node, copy_frame, &c);
+	struct trace_stack stack = {.t = t, .node = node};
+	for (struct trace_frame f; trace_next_frame(&stack, &f); c.number++)
+		put_frame(&c, &f);
 	return c.n;
 }
 

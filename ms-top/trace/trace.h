@@ -295,10 +295,26 @@ struct trace_frame {
 	const char *note;   /* why frames are missing here; NULL = none are */
 	bool inlined, runtime, wrapper, pending;
 };
-/* Calls `each` for the logical frames of a node's stack, innermost first, until it returns
- * false. */
-void trace_each_frame(const struct trace *t, uint32_t node,
-		      bool (*each)(void *arg, const struct trace_frame *f), void *arg);
+/* Walks over the logical frames of a call stack, innermost first. Begin with `t` and `node` set,
+ * the rest 0. */
+struct trace_stack {
+	const struct trace *t;
+	uint32_t node; /* node of the next frame */
+	uint16_t part;
+	bool in_user_code; /* used by trace_next_row: a row of user code was returned */
+	size_t number;     /* used by trace_next_row: index of the next frame */
+};
+/* Returns the next frame in `f`. False = the walk is over. */
+bool trace_next_frame(struct trace_stack *s, struct trace_frame *f);
+/* Describes a row of a stack: a logical frame or, unless names are full, a run of runtime frames,
+ * which is shown as its frame next to user code. */
+struct trace_stack_row {
+	struct trace_frame frame;
+	size_t number; /* index of that frame, 0 = the innermost */
+	size_t more;   /* number of further frames in the row */
+};
+/* Returns the next row in `r`. False = the walk is over. */
+bool trace_next_row(struct trace_stack *s, struct trace_stack_row *r);
 /* Names a site as ms-report does: after the first frame of user code. */
 struct trace_site_name {
 	struct trace_frame user;
@@ -324,16 +340,6 @@ const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text
 
 /* Fills t->detail with the site's details, as of the latest update. */
 void site_look(struct trace *t, uint32_t node);
-/* Describes a row of a stack: a logical frame or, unless names are full, a run of runtime frames,
- * which is shown as its frame next to user code. */
-struct trace_stack_row {
-	struct trace_frame frame;
-	size_t number; /* index of that frame, 0 = the innermost */
-	size_t more;   /* number of further frames in the row */
-};
-/* Calls `each` for the rows of a node's stack, innermost first, until it returns false. */
-void trace_each_stack_row(const struct trace *t, uint32_t node,
-			  bool (*each)(void *arg, const struct trace_stack_row *r), void *arg);
 
 /* ---- past.c ---- */
 

@@ -71,67 +71,67 @@ struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t pa
 	return f;
 }
 
-void trace_each_frame(const struct trace *t, uint32_t node,
-		      bool (*each)(void *arg, const struct trace_frame *f), void *arg)
+bool trace_next_frame(struct trace_stack *s, struct trace_frame *f)
 {
-	const struct ms_recording *rec = t->follow->rec;
-	for (; node && node < rec->nodes.n; node = rec->nodes.v[node].parent) {
-		uint32_t frame = rec->nodes.v[node].frame;
-		for (size_t i = 0, n = trace_parts(t, frame); i < n; i++) {
-			struct trace_frame f = trace_part(t, frame, (uint16_t)i);
-			if (!each(arg, &f))
-				return;
-		}
-	}
-}
-
-struct naming {
-	struct trace_site_name name;
-	struct trace_frame first, inner;
-	bool has_first, has_user, has_wrapper;
-};
-
-static void take_user(struct naming *n, const struct trace_frame *f)
-{
-	n->name.user = *f;
-	n->name.called = n->inner;
-	n->name.has_called = n->has_first;
-}
-
-static bool name(void *arg, const struct trace_frame *f)
-{
-	struct naming *n = arg;
-	if (n->has_user) {
-		n->name.caller = *f;
-		n->name.has_caller = !f->runtime && !f->pending;
+	const struct ms_recording *rec = s->t->follow->rec;
+	if (!s->node || s->node >= rec->nodes.n)
 		return false;
+	const struct ms_node *n = &rec->nodes.v[s->node];
+	*f = trace_part(s->t, n->frame, s->part);
+	if (++s->part >= trace_parts(s->t, n->frame)) {
+		s->node = n->parent;
+		s->part = 0;
 	}
-	/* a pending frame names the site until its symbols are known */
-	if (f->pending || (!f->runtime && !f->wrapper)) {
-		take_user(n, f);
-		n->has_user = true;
-		return !f->pending;
+	return true;
+}
+
+bool trace_next_row(struct trace_stack *s, struct trace_stack_row *r)
+{
+	struct trace_frame f;
+	if (!trace_next_frame(s, &f))
+		return false;
+	*r = (struct trace_stack_row){.frame = f, .number = s->number++};
+	bool folds = !s->t->full_names && f.runtime && !f.note;
+	for (struct trace_stack outer = *s;
+	     folds && trace_next_frame(&outer, &f) && f.runtime && !f.note;) {
+		if (!s->in_user_code) {
+			r->frame = f;
+			r->number = outer.number;
+		}
+		r->more++;
+		outer.number++;
+		*s = outer;
 	}
-	/* without a frame of user code, the outermost wrapper names the site */
-	n->has_wrapper |= f->wrapper;
-	if (f->wrapper)
-		take_user(n, f);
-	if (!n->has_first)
-		n->first = *f;
-	n->inner = *f;
-	n->has_first = true;
+	s->in_user_code |= !folds;
 	return true;
 }
 
 struct trace_site_name trace_site_name(const struct trace *t, uint32_t node)
 {
-	struct naming n = {0};
-	trace_each_frame(t, node, name, &n);
-	if (!n.has_user && !n.has_wrapper)
-		n.name.user = n.has_first ? n.first
-					  : (struct trace_frame){.note = node ? "lost" : "no stack",
-								 .full = ""};
-	return n.name;
+	struct trace_site_name n = {.user = {.note = node ? "lost" : "no stack", .full = ""}};
+	struct trace_frame f, inner = {0};
+	struct trace_stack s = {.t = t, .node = node};
+	bool named = false;
+	for (size_t i = 0; trace_next_frame(&s, &f); i++, inner = f) {
+		if (named) {
+			n.caller = f;
+			n.has_caller = !f.runtime && !f.pending;
+			break;
+		}
+		/* a pending frame names the site until its symbols are known */
+		named = f.pending || (!f.runtime && !f.wrapper);
+		/* without a frame of user code, the outermost wrapper names the site, or else the
+		 * innermost frame */
+		if (!i || named || f.wrapper)
+			n.user = f;
+		if (named || f.wrapper) {
+			n.called = inner;
+			n.has_called = i > 0;
+		}
+		if (f.pending)
+			break;
+	}
+	return n;
 }
 
 const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room)
@@ -158,30 +158,20 @@ const char *trace_frame_place(const struct trace_frame *f, char *text, size_t ro
 	return text;
 }
 
-struct matching {
-	const struct pattern *pattern;
-	bool found;
-};
-
-static bool match(void *arg, const struct trace_frame *f)
-{
-	struct matching *m = arg;
-	/* omits the directories of absolute paths: a word of a common one would match every
-	 * frame */
-	const char *path = f->path && f->path[0] == '/' ? basename(f->path) : f->path;
-	const char *where[] = {f->full, f->function, path, f->module};
-	for (size_t i = 0; i < 4 && !m->found; i++)
-		m->found = where[i] && pattern_matches_text(m->pattern, where[i]);
-	return !m->found;
-}
-
 bool trace_node_matches(const struct trace *t, uint32_t node, const struct pattern *p)
 {
-	struct matching m = {.pattern = p};
-	if (!p->text[0])
-		return true;
-	trace_each_frame(t, node, match, &m);
-	return m.found;
+	struct trace_stack s = {.t = t, .node = node};
+	struct trace_frame f;
+	bool found = !p->text[0];
+	while (!found && trace_next_frame(&s, &f)) {
+		/* omits the directories of absolute paths: a word of a common one would match every
+		 * frame */
+		const char *path = f.path && f.path[0] == '/' ? basename(f.path) : f.path;
+		const char *where[] = {f.full, f.function, path, f.module};
+		for (size_t i = 0; i < 4 && !found; i++)
+			found = where[i] && pattern_matches_text(p, where[i]);
+	}
+	return found;
 }
 
 const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text, size_t room)

@@ -121,18 +121,13 @@ struct stack {
 	size_t n, at; /* index of the frame that the row is named after */
 };
 
-static bool collect(void *arg, const struct trace_frame *f)
-{
-	struct stack *s = arg;
-	s->v[s->n++] = *f;
-	return s->n < STACK_MAX;
-}
-
 static void take_stack(struct stack *s, const struct names *x, const struct row *r)
 {
 	const struct trace_frame *user = &r->name.user;
+	struct trace_stack from = {.t = x->t, .node = r->node};
 	s->n = s->at = 0;
-	trace_each_frame(x->t, r->node, collect, s);
+	while (s->n < STACK_MAX && trace_next_frame(&from, &s->v[s->n]))
+		s->n++;
 	while (s->at < s->n &&
 	       (s->v[s->at].address != user->address || s->v[s->at].function != user->function ||
 		s->v[s->at].line != user->line))

@@ -23,19 +23,14 @@ struct frames {
 	const struct trace *t;
 	const struct screen_state *st; /* NULL = no selection */
 	int row, end;
-	size_t passed, top; /* number of rows passed; rows before `top` are above the screen */
+	size_t top; /* index of the first visible row */
 };
 
-static bool draw_frame(void *arg, const struct trace_stack_row *r)
+static void draw_frame(struct frames *x, const struct trace_stack_row *r)
 {
-	struct frames *x = arg;
 	struct grid *g = x->g;
 	const struct trace_frame *f = &r->frame;
 	char place[300];
-	if (x->passed++ < x->top)
-		return true;
-	if (x->row >= x->end)
-		return false;
 	if (r->more)
 		snprintf(place, sizeof place, "and %zu more of the runtime", r->more);
 	else if (f->path && f->line)
@@ -56,7 +51,15 @@ static bool draw_frame(void *arg, const struct trace_stack_row *r)
 	if (x->st)
 		draw_trace_mark(g, x->row, x->st, r->number);
 	x->row++;
-	return true;
+}
+
+static void draw_stack(struct frames *x, uint32_t node)
+{
+	struct trace_stack s = {.t = x->t, .node = node};
+	struct trace_stack_row r;
+	for (size_t i = 0; x->row < x->end && trace_next_row(&s, &r); i++)
+		if (i >= x->top)
+			draw_frame(x, &r);
 }
 
 /* ---- bars ---- */
@@ -269,7 +272,7 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	int least = glimpse_frames(g->rows) > half ? glimpse_frames(g->rows) : half;
 	struct frames x = {
 		.g = g, .t = t, .row = row, .end = row + (frames > least ? frames : least)};
-	trace_each_stack_row(t, node, draw_frame, &x);
+	draw_stack(&x, node);
 	draw_boxes(g, x.row, end, t);
 	row = x.row + box_rows(g, t, true) + 1;
 	struct trace_site *s = trace_find(t, node);
@@ -362,7 +365,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	struct frames x = {.g = g, .t = t, .st = st, .row = row, .end = end - boxes};
 	st->list->row = row;
 	x.top = list_view(st->list, x.end > row ? (size_t)(x.end - row) : 0);
-	trace_each_stack_row(t, node, draw_frame, &x);
+	draw_stack(&x, node);
 	if (s)
 		draw_boxes(g, x.row + (x.row + boxes < end), end, t);
 }
