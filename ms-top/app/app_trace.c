@@ -196,7 +196,7 @@ static void enter(struct app *a, int arg)
 	if (t->view == TRACE_SITES) {
 		open_site(a, (uint32_t)l->selected);
 	} else if (t->view == TRACE_TREE && !tree_toggle(t, l->at)) {
-		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[l->at]];
+		const struct trace_branch *b = &t->tree.b.v[t->tree.rows.v[l->at]];
 		open_site(a, b->site);
 		if (b->sites > 1)
 			app_say(a, "the largest of the %u sites in that row", b->sites);

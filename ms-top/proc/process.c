@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sort.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
@@ -56,9 +55,8 @@ static void take_stat(struct process *p, double seconds)
 	p->up_s = boot > started ? (boot - started) / 1000000000u : 0;
 }
 
-static bool larger(const void *arg, uint32_t a, uint32_t b)
+static bool larger(const struct process *p, uint32_t a, uint32_t b)
 {
-	const struct process *p = arg;
 	const struct ms_region *x = &p->regions.v[a], *y = &p->regions.v[b];
 	if (x->memory.rss != y->memory.rss)
 		return x->memory.rss > y->memory.rss;
@@ -66,15 +64,25 @@ static bool larger(const void *arg, uint32_t a, uint32_t b)
 	return m != n ? m > n : a < b;
 }
 
-/* Sorts the regions by resident size; equal ones stay in order of address. */
+/* Sorts the regions by resident size; equal ones stay in order of address. A Shell sort allocates
+ * no memory, unlike qsort_r(). */
 static void sort_regions(struct process *p)
 {
-	size_t n = p->regions.n;
+	size_t n = p->regions.n, gap = 1;
 	p->order = ms_xgrow(p->order, &p->order_room, n, sizeof *p->order);
 	p->ids = ms_xgrow(p->ids, &p->ids_room, n, sizeof *p->ids);
 	for (size_t i = 0; i < n; i++)
 		p->order[i] = (uint32_t)i;
-	sort_numbers(p->order, n, larger, p);
+	while (gap < n / 3)
+		gap = 3 * gap + 1;
+	for (; gap; gap /= 3)
+		for (size_t i = gap; i < n; i++) {
+			uint32_t x = p->order[i];
+			size_t k = i;
+			for (; k >= gap && larger(p, x, p->order[k - gap]); k -= gap)
+				p->order[k] = p->order[k - gap];
+			p->order[k] = x;
+		}
 	for (size_t i = 0; i < n; i++)
 		p->ids[i] = p->regions.v[p->order[i]].map.start;
 }

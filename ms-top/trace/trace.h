@@ -16,7 +16,6 @@
 
 #include "ms-top/rows/columns.h"
 #include "ms-top/proc/limits.h"
-#include "ms-top/proc/sort.h"
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
 #include "libcommon/base/arena.h"
@@ -120,22 +119,23 @@ struct trace_branch {
 	uint32_t first, next;   /* first live child, next live sibling; 0 = none */
 	uint32_t frame;         /* one of the branch's frames */
 	uint32_t node;          /* first node with `frame` */
+	uint32_t line, depth;   /* line of the frame; number of ancestors below the root */
 	uint16_t part;          /* index of the logical (inlined) frame, 0 = the innermost */
 	uint8_t open;           /* 0 = not decided yet, 1 = closed, 2 = open */
 	bool chosen;            /* the user has opened or closed the branch */
 	bool several;           /* the branch has frames on several lines */
+	bool runtime;           /* the branch is a run of runtime frames */
 };
 struct trace_tree {
 	MS_ARRAY(struct trace_branch) b;
 	uint32_t *of_node; /* by stack node: branch at which the stack ends */
 	size_t nodes, node_room;
 	struct ms_lookup by_id;
-	uint64_t answers; /* number of names known when the tree was made */
-	bool lines;       /* a branch per call site instead of per function */
-	uint32_t *rows;   /* visible branches, in order */
+	uint64_t answers;        /* number of names known when the tree was made */
+	bool lines;              /* a branch per call site instead of per function */
+	MS_ARRAY(uint32_t) rows; /* visible branches, in order */
 	uint64_t *ids;
-	uint16_t *depth;
-	size_t n, rows_room, ids_room, depth_room;
+	size_t ids_room;
 };
 
 struct trace {

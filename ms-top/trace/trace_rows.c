@@ -2,12 +2,14 @@
  * Sorted rows of a trace's views: sites, threads, sizes.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 #include "format/verdict.h"
 
 const struct column site_columns[SITE_COLUMNS] = {
@@ -85,27 +87,27 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 }
 
 /* Compares sites. Ties are broken by live bytes, then by age, so that the order is stable. */
-static bool site_before(const void *arg, uint32_t a, uint32_t b)
+static int compare_sites(const void *a, const void *b, void *trace)
 {
-	const struct trace *t = arg;
-	const struct trace_site *x = &t->sites[a], *y = &t->sites[b];
+	const struct trace *t = trace;
+	const struct trace_site *x = &t->sites[*(const uint32_t *)a],
+				*y = &t->sites[*(const uint32_t *)b];
 	double k = key_of(t, x), l = key_of(t, y);
-	if (k != l)
-		return t->reverse ? k < l : k > l;
-	if (x->sum.live_bytes != y->sum.live_bytes)
-		return x->sum.live_bytes > y->sum.live_bytes;
-	if (x->peak_bytes != y->peak_bytes && t->ties_by_peak && trace_has_peak(t))
-		return x->peak_bytes > y->peak_bytes;
-	return x->node < y->node;
+	bool by_peak = t->ties_by_peak && trace_has_peak(t);
+	return (t->reverse ? MS_ORDER(k, l) : MS_ORDER(l, k))
+		       ?: MS_ORDER(y->sum.live_bytes, x->sum.live_bytes)
+		       ?: (by_peak ? MS_ORDER(y->peak_bytes, x->peak_bytes) : 0)
+		       ?: MS_ORDER(x->node, y->node);
 }
 
-static bool thread_before(const void *arg, uint32_t a, uint32_t b)
+static int compare_threads(const void *a, const void *b, void *trace)
 {
-	const struct trace *t = arg;
-	const struct trace_sum *x = &t->threads[a], *y = &t->threads[b];
-	if (x->live_bytes != y->live_bytes)
-		return x->live_bytes > y->live_bytes;
-	return x->allocations != y->allocations ? x->allocations > y->allocations : a < b;
+	const struct trace *t = trace;
+	const struct trace_sum *x = &t->threads[*(const uint32_t *)a],
+			       *y = &t->threads[*(const uint32_t *)b];
+	return MS_ORDER(y->live_bytes, x->live_bytes)
+		       ?: MS_ORDER(y->allocations, x->allocations)
+		       ?: MS_ORDER(x, y);
 }
 
 /* ---- rows ---- */
@@ -140,7 +142,7 @@ static void make_sites(struct trace *t)
 		}
 	}
 	renew_trends(t);
-	sort_numbers(t->order, t->rows, site_before, t);
+	qsort_r(t->order, t->rows, sizeof *t->order, compare_sites, t);
 	for (size_t i = 0; i < t->rows; i++)
 		t->ids[i] = t->sites[t->order[i]].node;
 	list_set(&t->lists[TRACE_SITES], t->ids, t->rows);
@@ -156,7 +158,8 @@ static void make_threads(struct trace *t)
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->shown->replay.threads[i].seen)
 			t->thread_rows.order[t->thread_rows.n++] = (uint32_t)i;
-	sort_numbers(t->thread_rows.order, t->thread_rows.n, thread_before, t);
+	qsort_r(t->thread_rows.order, t->thread_rows.n, sizeof *t->thread_rows.order,
+		compare_threads, t);
 	for (size_t i = 0; i < t->thread_rows.n; i++)
 		t->thread_rows.ids[i] = t->thread_rows.order[i];
 	list_set(&t->lists[TRACE_THREADS], t->thread_rows.ids, t->thread_rows.n);

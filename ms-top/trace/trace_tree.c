@@ -17,6 +17,7 @@
 
 #include "trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 #define OPEN_SHARE 10u /* branches with 1/OPEN_SHARE of all live bytes are open initially */
 #define DEEPEST 1000u  /* limit of the depth in damaged traces */
@@ -58,76 +59,62 @@ static void begin(struct trace_tree *tree)
 	ms_lookup_clear(&tree->by_id);
 }
 
-static uint32_t child(struct trace *t, uint32_t parent, uint32_t node, uint32_t frame,
-		      uint16_t part)
+/* Returns the branch of a frame below `parent`; if the frame is folded, `parent` itself. */
+static uint32_t below(struct trace *t, uint32_t parent, uint32_t node, uint16_t part, bool fold)
 {
 	struct trace_tree *tree = &t->tree;
+	uint32_t frame = t->follow->rec->nodes.v[node].frame;
 	struct trace_frame f = trace_part(t, frame, part);
+	bool runtime = f.runtime && !f.note;
+	if (fold && runtime && (!parent || tree->b.v[parent].runtime))
+		return parent;
 	uint64_t id = id_of(tree, tree->b.v[parent].id, &f);
-	uint32_t hash = (uint32_t)(id >> 32), i;
+	uint32_t hash = (uint32_t)(id >> 32), i, depth = parent ? tree->b.v[parent].depth + 1 : 0;
 	for (size_t at = hash; (i = ms_lookup_next(&tree->by_id, hash, &at));)
 		if (tree->b.v[i].id == id)
 			break;
 	if (!i) {
 		i = (uint32_t)tree->b.n;
 		ms_lookup_add(&tree->by_id, hash, i);
-		*MS_PUSH(&tree->b) = (struct trace_branch){
-			.id = id, .parent = parent, .frame = frame, .node = node, .part = part};
+		*MS_PUSH(&tree->b) = (struct trace_branch){.id = id,
+							   .parent = parent,
+							   .frame = frame,
+							   .node = node,
+							   .line = f.line,
+							   .depth = depth,
+							   .part = part,
+							   .runtime = runtime};
 	}
 	struct trace_branch *b = &tree->b.v[i];
-	if (b->frame != frame)
-		b->several |= trace_part(t, b->frame, b->part).line != f.line;
+	b->several |= b->frame != frame && b->line != f.line;
 	return i;
 }
 
-/* Returns the branch of a frame below `parent`; if the frame is folded, `parent` itself. */
-static uint32_t below(struct trace *t, uint32_t parent, uint32_t node, uint16_t part)
+/* Returns the branch of the logical frame `part` of a node. */
+static uint32_t branch_of(struct trace *t, uint32_t node, size_t part)
 {
-	const struct trace_tree *tree = &t->tree;
-	uint32_t frame = t->follow->rec->nodes.v[node].frame;
-	struct trace_frame f = trace_part(t, frame, part), outer;
-	if (t->full_names || !f.runtime || f.note)
-		return child(t, parent, node, frame, part);
-	if (!parent)
-		return 0;
-	outer = trace_part(t, tree->b.v[parent].frame, tree->b.v[parent].part);
-	return outer.runtime && !outer.note ? parent : child(t, parent, node, frame, part);
+	const struct ms_node *n = &t->follow->rec->nodes.v[node];
+	uint32_t at = n->parent && n->parent < node ? t->tree.of_node[n->parent] : 0;
+	for (size_t i = trace_parts(t, n->frame); i-- > part;)
+		at = below(t, at, node, (uint16_t)i, !t->full_names);
+	return at;
 }
 
 /* Adds the branches of new nodes. */
 static void add_nodes(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
-	const struct ms_recording *rec = t->follow->rec;
-	tree->of_node =
-		ms_xgrow(tree->of_node, &tree->node_room, rec->nodes.n, sizeof *tree->of_node);
-	for (; tree->nodes < rec->nodes.n; tree->nodes++) {
-		uint32_t i = (uint32_t)tree->nodes, parent = rec->nodes.v[i].parent,
-			 frame = rec->nodes.v[i].frame;
-		uint32_t at = parent && parent < i ? tree->of_node[parent] : 0;
-		for (size_t part = i ? trace_parts(t, frame) : 0; part-- > 0;)
-			at = below(t, at, i, (uint16_t)part);
-		tree->of_node[i] = at;
-	}
+	size_t n = t->follow->rec->nodes.n;
+	tree->of_node = ms_xgrow(tree->of_node, &tree->node_room, n, sizeof *tree->of_node);
+	for (; tree->nodes < n; tree->nodes++)
+		tree->of_node[tree->nodes] =
+			tree->nodes ? branch_of(t, (uint32_t)tree->nodes, 0) : 0;
 }
 
 /* ---- made anew ---- */
 
-/* Returns the branch that corresponds to a branch of the previous tree; 0 = none. */
-static uint32_t heir_of(struct trace *t, const struct trace_branch *old)
-{
-	const struct trace_tree *tree = &t->tree;
-	const struct ms_recording *rec = t->follow->rec;
-	if (old->node >= tree->nodes)
-		return 0;
-	uint32_t parent = rec->nodes.v[old->node].parent;
-	uint32_t at = parent && parent < old->node ? tree->of_node[parent] : 0;
-	for (size_t part = trace_parts(t, rec->nodes.v[old->node].frame); part-- > old->part;)
-		at = below(t, at, old->node, (uint16_t)part);
-	return at;
-}
-
-/* Rebuilds the tree. Branches that the user opened or closed stay so, and the selection is kept. */
+/* Rebuilds the tree. Branches that the user opened or closed stay so, and the selection is kept:
+ * they are found again by their nodes. */
 static void make_anew(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
@@ -139,7 +126,8 @@ static void make_anew(struct trace *t)
 	begin(tree);
 	add_nodes(t);
 	for (size_t i = 1; i < n; i++) {
-		uint32_t heir = heir_of(t, &old[i]);
+		uint32_t heir =
+			old[i].node < tree->nodes ? branch_of(t, old[i].node, old[i].part) : 0;
 		struct trace_branch *b = &tree->b.v[heir];
 		/* a branch closed for being small may be part of a larger one now */
 		if (heir && (old[i].chosen || (old[i].open == OPEN && !b->chosen))) {
@@ -170,15 +158,12 @@ void tree_lines(struct trace *t)
 static uint32_t branch_of_site(struct trace *t, uint32_t node)
 {
 	uint32_t at = t->tree.of_node[node];
-	return at || !node ? at : child(t, 0, node, t->follow->rec->nodes.v[node].frame, 0);
+	return at || !node ? at : below(t, 0, node, 0, false);
 }
 
 static void add_up(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
-	for (size_t i = 0; i < t->site_count; i++)
-		if (t->sites[i].node < tree->nodes && t->sites[i].sum.live_blocks)
-			branch_of_site(t, t->sites[i].node);
 	for (size_t i = 0; i < tree->b.n; i++) {
 		struct trace_branch *b = &tree->b.v[i];
 		b->bytes = b->blocks = b->most = 0;
@@ -188,7 +173,8 @@ static void add_up(struct trace *t)
 		const struct trace_site *s = &t->sites[i];
 		if (s->node >= tree->nodes || !s->sum.live_blocks)
 			continue;
-		struct trace_branch *b = &tree->b.v[branch_of_site(t, s->node)];
+		uint32_t at = branch_of_site(t, s->node); /* may move the branches */
+		struct trace_branch *b = &tree->b.v[at];
 		b->bytes += s->sum.live_bytes;
 		b->blocks += s->sum.live_blocks;
 		b->sites++;
@@ -208,20 +194,14 @@ static void add_up(struct trace *t)
 	}
 }
 
-static bool branch_before(const void *arg, uint32_t a, uint32_t b)
+static int larger_first(const void *a, const void *b, void *branches)
 {
-	const struct trace_branch *v = arg;
-	return v[a].bytes != v[b].bytes ? v[a].bytes > v[b].bytes : a < b;
+	const struct trace_branch *v = branches, *x = &v[*(const uint32_t *)a],
+				  *y = &v[*(const uint32_t *)b];
+	return MS_ORDER(y->bytes, x->bytes) ?: MS_ORDER(x, y);
 }
 
 /* ---- rows ---- */
-
-static void more_rows(struct trace_tree *tree, size_t n)
-{
-	tree->rows = ms_xgrow(tree->rows, &tree->rows_room, n, sizeof *tree->rows);
-	tree->ids = ms_xgrow(tree->ids, &tree->ids_room, n, sizeof *tree->ids);
-	tree->depth = ms_xgrow(tree->depth, &tree->depth_room, n, sizeof *tree->depth);
-}
 
 static bool is_open(struct trace *t, struct trace_branch *b)
 {
@@ -232,35 +212,27 @@ static bool is_open(struct trace *t, struct trace_branch *b)
 }
 
 /* Appends rows for the children of a branch, sorted. Recurses as deep as the deepest stack. */
-static void put_children(struct trace *t, uint32_t branch, unsigned depth)
+static void put_children(struct trace *t, uint32_t branch)
 {
 	struct trace_tree *tree = &t->tree;
 	struct trace_branch *v = tree->b.v;
-	size_t from = tree->n, n = 0;
-	for (uint32_t c = v[branch].first; c; c = v[c].next)
-		n++;
-	if (!n)
-		return;
 	/* sorts the children in the space where their rows will be stored */
-	more_rows(tree, from + n);
-	n = 0;
+	size_t from = tree->rows.n;
 	for (uint32_t c = v[branch].first; c; c = v[c].next)
-		tree->rows[from + n++] = c;
-	sort_numbers(tree->rows + from, n, branch_before, v);
-	/* relink the children in that order */
+		*MS_PUSH(&tree->rows) = c;
+	qsort_r(tree->rows.v + from, tree->rows.n - from, sizeof *tree->rows.v, larger_first, v);
+	/* relinks the children in that order */
 	uint32_t *link = &v[branch].first;
-	for (size_t i = 0; i < n; i++) {
-		*link = tree->rows[from + i];
+	for (size_t i = from; i < tree->rows.n; i++) {
+		*link = tree->rows.v[i];
 		link = &v[*link].next;
 	}
 	*link = 0;
+	tree->rows.n = from;
 	for (uint32_t c = v[branch].first; c; c = v[c].next) {
-		more_rows(tree, tree->n + 1);
-		tree->rows[tree->n] = c;
-		tree->depth[tree->n] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
-		tree->ids[tree->n++] = v[c].id;
-		if (v[c].first && depth < DEEPEST && is_open(t, &v[c]))
-			put_children(t, c, depth + 1);
+		*MS_PUSH(&tree->rows) = c;
+		if (v[c].first && v[c].depth < DEEPEST && is_open(t, &v[c]))
+			put_children(t, c);
 	}
 }
 
@@ -278,14 +250,18 @@ void tree_make(struct trace *t)
 		add_nodes(t);
 	tree->answers = answers;
 	add_up(t);
-	tree->n = 0;
-	put_children(t, 0, 0);
-	list_set(&t->lists[TRACE_TREE], tree->ids, tree->n);
+	tree->rows.n = 0;
+	if (tree->b.v[0].first)
+		put_children(t, 0);
+	tree->ids = ms_xgrow(tree->ids, &tree->ids_room, tree->rows.n, sizeof *tree->ids);
+	for (size_t i = 0; i < tree->rows.n; i++)
+		tree->ids[i] = tree->b.v[tree->rows.v[i]].id;
+	list_set(&t->lists[TRACE_TREE], tree->ids, tree->rows.n);
 }
 
 bool tree_toggle(struct trace *t, size_t row)
 {
-	struct trace_branch *b = &t->tree.b.v[t->tree.rows[row]];
+	struct trace_branch *b = &t->tree.b.v[t->tree.rows.v[row]];
 	if (!b->first)
 		return false;
 	b->open = b->open == OPEN ? CLOSED : OPEN;
@@ -296,6 +272,6 @@ bool tree_toggle(struct trace *t, size_t row)
 
 void tree_free(struct trace_tree *tree)
 {
-	MS_FREE(tree->b.v, tree->of_node, tree->by_id.slots, tree->rows, tree->ids, tree->depth);
+	MS_FREE(tree->b.v, tree->of_node, tree->by_id.slots, tree->rows.v, tree->ids);
 	*tree = (struct trace_tree){0};
 }

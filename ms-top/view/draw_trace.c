@@ -380,7 +380,7 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 int draw_trace_rows(const struct trace *t)
 {
 	size_t n = t->view == TRACE_SITES     ? t->rows
-		   : t->view == TRACE_TREE    ? t->tree.n
+		   : t->view == TRACE_TREE    ? t->tree.rows.n
 		   : t->view == TRACE_THREADS ? t->thread_rows.n
 		   : t->view == TRACE_SIZES   ? t->size_rows
 					      : 16;

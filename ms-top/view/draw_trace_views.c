@@ -21,10 +21,10 @@ static void draw_head(struct grid *g, int row, const char *text)
 
 /* Returns the column of a branch's name. The indentation of deep branches starts again at the
  * left. */
-static int branch_column(const struct grid *g, const struct trace_tree *tree, size_t row)
+static int branch_column(const struct grid *g, const struct trace_branch *b)
 {
 	int wrap = g->cols > 60 ? g->cols - 40 : 20;
-	return 27 + tree->depth[row] % wrap;
+	return 27 + (int)b->depth % wrap;
 }
 
 /* Returns the names of `n` branches from row `top` on. If the frames of a branch are on several
@@ -34,11 +34,10 @@ static struct draw_name *name_branches(const struct grid *g, const struct trace 
 {
 	struct draw_name *v = ms_xrealloc(NULL, n + 1, sizeof *v);
 	for (size_t i = 0; i < n; i++) {
-		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[top + i]];
+		const struct trace_branch *b = &t->tree.b.v[t->tree.rows.v[top + i]];
 		v[i] = (struct draw_name){.frame = trace_part(t, b->frame, b->part),
 					  .group = b->parent,
-					  .room = g->cols - branch_column(g, &t->tree, top + i) -
-						  1};
+					  .room = g->cols - branch_column(g, b) - 1};
 		if (b->several)
 			v[i].frame.line = 0;
 	}
@@ -63,16 +62,16 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 			      : "     LIVE     %  BLOCKS  FUNCTION, with its callees");
 	st->list->row = row;
 	size_t rows = end > row ? (size_t)(end - row) : 0, top = list_view(st->list, rows),
-	       n = tree->n - top < rows ? tree->n - top : rows;
+	       n = tree->rows.n - top < rows ? tree->rows.n - top : rows;
 	struct draw_name *names = name_branches(g, t, top, n);
 	for (size_t i = 0; i < n; i++, row++, top++) {
-		const struct trace_branch *b = &tree->b.v[tree->rows[top]];
+		const struct trace_branch *b = &tree->b.v[tree->rows.v[top]];
 		double part = t->total.live_bytes
 				      ? 100 * (double)b->bytes / (double)t->total.live_bytes
 				      : 0;
 		grid_print(g, row, 0, GRID_PLAIN, "  %7s %5.1f %7s  ", words_size(b->bytes), part,
 			   words_count((double)b->blocks));
-		int col = branch_column(g, tree, top);
+		int col = branch_column(g, b);
 		grid_put(g, row, col - 2, 2, GRID_DIM,
 			 !b->first      ? "  "
 			 : b->open == 2 ? "- "
@@ -81,7 +80,7 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 		draw_trace_mark(g, row, st, b->id);
 	}
 	free(names);
-	if (!tree->n)
+	if (!tree->rows.n)
 		grid_put(g, row, 2, -1, GRID_DIM, "nothing is live");
 }
 
