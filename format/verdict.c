@@ -124,3 +124,25 @@ bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out)
 	}
 	return false;
 }
+
+enum ms_verdict ms_verdict_worst(const struct ms_verdict_site *s)
+{
+	static const enum ms_verdict from_worst[] = {MS_VERDICT_IS_DIRECT, MS_VERDICT_IS_INDIRECT,
+						     MS_VERDICT_IS_UNKNOWN,
+						     MS_VERDICT_IS_REACHABLE};
+	size_t i = 0;
+	while (i < MS_VERDICTS && !s->blocks[from_worst[i]])
+		i++;
+	return i < MS_VERDICTS ? from_worst[i] : MS_VERDICTS;
+}
+
+const char *ms_verdict_word(enum ms_verdict v)
+{
+	static const char *const words[MS_VERDICTS] = {
+		[MS_VERDICT_IS_DIRECT] = "unreachable",
+		[MS_VERDICT_IS_INDIRECT] = "indirect",
+		[MS_VERDICT_IS_REACHABLE] = "reachable",
+		[MS_VERDICT_IS_UNKNOWN] = "unknown",
+	};
+	return v < MS_VERDICTS ? words[v] : NULL;
+}

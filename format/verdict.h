@@ -53,6 +53,11 @@ struct ms_verdict_record {
 	};
 };
 
+/* Returns the worst result of any block of the record; MS_VERDICTS = it has no blocks. */
+enum ms_verdict ms_verdict_worst(const struct ms_verdict_site *s);
+/* Returns the word that snapshots use: "unreachable", "indirect", ... */
+const char *ms_verdict_word(enum ms_verdict v);
+
 /* Maximum bytes of a record without its label and roots (first constant) and of each root (second
  * constant). */
 #define MS_VERDICT_RECORD_BYTES 256u

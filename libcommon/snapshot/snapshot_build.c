@@ -87,7 +87,7 @@ static bool some_in_part(const struct build *b)
 	bool part = false;
 	for (size_t i = 0; i < b->all.n; i++)
 		part |= ms_part_is_headless(&b->all.v[i]->keep) ||
-			ms_is_polled(b->all.v[i]->keep.rec);
+			ms_recording_is_polled(b->all.v[i]->keep.rec);
 	return part;
 }
 

@@ -62,11 +62,6 @@ int ms_fill_part(struct ms_fill *w)
 
 /* ---- polled ---- */
 
-bool ms_is_polled(const struct ms_recording *t)
-{
-	return t->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL;
-}
-
 /* Moves the peak to the sample with the largest heap. */
 static const char move_peak[] =
 	"UPDATE snapshot SET (time_ns, rss_bytes, pss_bytes, private_bytes, swap_bytes) ="
@@ -101,7 +96,7 @@ static int put_growth(struct ms_filling *f, const struct ms_kept_process *p)
 int ms_fill_polled(struct ms_fill *w)
 {
 	long long id = w->p->id;
-	if (!ms_is_polled(w->t))
+	if (!ms_recording_is_polled(w->t))
 		return 0;
 	return ms_sql_execf(w->f->db, w->f->err, move_peak, id, id, id) || put_growth(w->f, w->p)
 		       ? -1

@@ -442,7 +442,7 @@ static uint64_t every_ns(const struct build *b)
 	struct running *p = b->all.n == 1 ? b->all.v[0] : NULL;
 	struct ms_err why = {0};
 	uint64_t every = 1;
-	if (b->opt->every_ns || !b->opt->spread || !p || ms_is_polled(p->keep.rec))
+	if (b->opt->every_ns || !b->opt->spread || !p || ms_recording_is_polled(p->keep.rec))
 		return b->opt->every_ns;
 	if (!p->glance)
 		p->glance = ms_recording_open_parts(p->path, &why);

@@ -235,8 +235,6 @@ void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *po
 /* Tells whether the trace was not read from its start, although no --from asked for that; of
  * earlier events only the live blocks are known. */
 bool ms_part_is_headless(const struct ms_kept_process *p);
-/* Tells whether the trace was recorded with --poll, so that it has only samples. */
-bool ms_is_polled(const struct ms_recording *t);
 /* Writes the row of table growth for a whole process. */
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
 /* Marks the sites of f->signs, with unknown sizes, that are known one-time allocations of the

@@ -73,38 +73,21 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 	       ms_text("cut", i->text[MS_INFO_CUT]));
 }
 
-/* Tells whether a loss record counts lost events, rather than events left out in a pause or beyond
- * a limit. */
-static bool is_loss(const struct ms_row *loss)
-{
-	uint64_t why = loss->number[MS_LOSS_REASON];
-	return why != MS_LOST_PAUSED && why != MS_LOST_LIMIT;
-}
-
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss)
 {
-	return is_loss(loss) || (loss->number[MS_LOSS_REASON] == MS_LOST_PAUSED &&
-				 loss->number[MS_LOSS_TO] > t->info.number[MS_INFO_STARTED_LATE]);
-}
-
-static uint64_t lost_in_records(const struct ms_recording *t)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < t->losses.n; i++)
-		if (is_loss(&t->losses.v[i]))
-			n += t->losses.v[i].number[MS_LOSS_COUNT];
-	return n;
+	return ms_recording_is_loss(loss) ||
+	       (loss->number[MS_LOSS_REASON] == MS_LOST_PAUSED &&
+		loss->number[MS_LOSS_TO] > t->info.number[MS_INFO_STARTED_LATE]);
 }
 
 static void put_quality(const struct ms_recording *t, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
 	const struct ms_fields *i = &t->info, *e = &t->end;
-	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places),
-		 lost = lost_in_records(t), said = e->number[MS_END_LOST];
+	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places);
 	ms_put(in, ms_int("complete", ms_recording_complete(t)),
 	       ms_text("state", ms_recording_state(t)), ms_int("events", r->events),
-	       ms_int("events_lost", said > lost ? said : lost),
+	       ms_int("events_lost", ms_recording_lost(t)),
 	       ms_int("sampled_bytes", i->number[MS_INFO_SAMPLE_BYTES]),
 	       MS_FIELD("stacks_cut", e, MS_END_STACKS_CUT),
 	       MS_FIELD("stacks_truncated", e, MS_END_STACKS_TRUNCATED),

@@ -440,8 +440,8 @@ static unsigned not_known(const struct ms_kept_process *p)
 	bool headless = ms_part_is_headless(p);
 	return (some_events_missing(t) ? MS_NEEDS_BETWEEN : 0) |
 	       (t->replay.sampled ? MS_NEEDS_EXACT : 0) | (headless ? MS_NEEDS_HISTORY : 0) |
-	       (headless && t->parts ? MS_NEEDS_END : 0) | (ms_is_polled(t) ? MS_NEEDS_EVENTS : 0) |
-	       ms_beside_not_known(t);
+	       (headless && t->parts ? MS_NEEDS_END : 0) |
+	       (ms_recording_is_polled(t) ? MS_NEEDS_EVENTS : 0) | ms_beside_not_known(t);
 }
 
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)

@@ -20,12 +20,6 @@ static const char *const state_names[] = {
 	[MS_SCAN_STOPPED] = "stopped", [MS_SCAN_ENDED] = "ended",
 	[MS_SCAN_FILES] = "files",
 };
-static const char *const verdict_names[MS_VERDICTS] = {
-	[MS_VERDICT_IS_DIRECT] = "unreachable",
-	[MS_VERDICT_IS_INDIRECT] = "indirect",
-	[MS_VERDICT_IS_REACHABLE] = "reachable",
-	[MS_VERDICT_IS_UNKNOWN] = "unknown",
-};
 
 const char *ms_scan_state_name(uint64_t state)
 {
@@ -132,7 +126,7 @@ static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_
 		if (!s->blocks[k])
 			continue;
 		ms_put_row(in, ms_int("site", row), ms_int("scan", s->scan),
-			   ms_text("verdict", verdict_names[k]), ms_text("reason", ""),
+			   ms_text("verdict", ms_verdict_word(k)), ms_text("reason", ""),
 			   ms_int("blocks", s->blocks[k]), ms_int("bytes", s->bytes[k]),
 			   ms_int_if("retained_blocks", direct, s->retained_blocks),
 			   ms_int_if("retained_bytes", direct, s->retained_bytes));
@@ -147,7 +141,7 @@ static void put_late(const struct ms_fill *w, struct ms_insert *in, uint64_t sca
 		if (!l->blocks)
 			continue;
 		ms_put_row(in, ms_int("site", w->row_of_site[w->order[i]]), ms_int("scan", scan),
-			   ms_text("verdict", verdict_names[MS_VERDICT_IS_UNKNOWN]),
+			   ms_text("verdict", ms_verdict_word(MS_VERDICT_IS_UNKNOWN)),
 			   ms_text("reason", "after_scan"), ms_int("blocks", l->blocks),
 			   ms_int("bytes", l->bytes), ms_null("retained_blocks"),
 			   ms_null("retained_bytes"));
@@ -219,16 +213,6 @@ static struct ms_live *live_at_end(const struct ms_fill *w)
 	return NULL;
 }
 
-static const char *worst_of(const struct ms_verdict_site *s)
-{
-	static const unsigned from_worst[] = {MS_VERDICT_IS_DIRECT, MS_VERDICT_IS_INDIRECT,
-					      MS_VERDICT_IS_UNKNOWN, MS_VERDICT_IS_REACHABLE};
-	for (size_t i = 0; i < sizeof from_worst / sizeof *from_worst; i++)
-		if (s->blocks[from_worst[i]])
-			return verdict_names[from_worst[i]];
-	return NULL;
-}
-
 /* Marks growing sites, except those with a worse verdict from the scan. A sampled recording has
  * growth rates but no such verdict. */
 static void set_growing(const struct ms_replay *r, const char **worst)
@@ -237,8 +221,8 @@ static void set_growing(const struct ms_replay *r, const char **worst)
 		const struct ms_grown *g = &r->growth->grown[i];
 		const char **of = g->site == UINT32_MAX ? NULL : &worst[g->site];
 		if (of && g->trend.kind == MS_TREND_GROWING &&
-		    *of != verdict_names[MS_VERDICT_IS_DIRECT] &&
-		    *of != verdict_names[MS_VERDICT_IS_INDIRECT])
+		    *of != ms_verdict_word(MS_VERDICT_IS_DIRECT) &&
+		    *of != ms_verdict_word(MS_VERDICT_IS_INDIRECT))
 			*of = "growing";
 	}
 }
@@ -252,10 +236,10 @@ const char **ms_end_verdicts(const struct ms_fill *w)
 		const struct ms_verdict_record *v = &w->t->verdicts.v[i];
 		uint32_t site = judged_site(w, i, &head);
 		if (site && head == end && live[site - 1].blocks)
-			worst[site - 1] = worst_of(&v->site);
+			worst[site - 1] = ms_verdict_word(ms_verdict_worst(&v->site));
 	}
-	const char *unknown = verdict_names[MS_VERDICT_IS_UNKNOWN],
-		   *reachable = verdict_names[MS_VERDICT_IS_REACHABLE];
+	const char *unknown = ms_verdict_word(MS_VERDICT_IS_UNKNOWN),
+		   *reachable = ms_verdict_word(MS_VERDICT_IS_REACHABLE);
 	for (size_t i = 0; i < w->r->site_count && live && w->r->late; i++)
 		if (w->r->late[i].blocks && (!worst[i] || worst[i] == reachable))
 			worst[i] = unknown;

@@ -470,6 +470,26 @@ const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t
 	return s;
 }
 
+bool ms_recording_is_polled(const struct ms_recording *t)
+{
+	return t->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL;
+}
+
+bool ms_recording_is_loss(const struct ms_row *loss)
+{
+	uint64_t why = loss->number[MS_LOSS_REASON];
+	return why != MS_LOST_PAUSED && why != MS_LOST_LIMIT;
+}
+
+uint64_t ms_recording_lost(const struct ms_recording *t)
+{
+	uint64_t n = 0, said = t->end.number[MS_END_LOST];
+	for (size_t i = 0; i < t->losses.n; i++)
+		if (ms_recording_is_loss(&t->losses.v[i]))
+			n += t->losses.v[i].number[MS_LOSS_COUNT];
+	return said > n ? said : n;
+}
+
 void ms_recording_finish(struct ms_recording *t)
 {
 	const struct ms_verdict_scan *scan = ms_recording_end_scan(t);

@@ -195,6 +195,12 @@ uint64_t ms_recording_length(const struct ms_recording *t);
 bool ms_recording_exited(const struct ms_recording *t);
 /* Returns the scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
+/* Tells whether ms-record --poll made the trace, which has samples of /proc only. */
+bool ms_recording_is_polled(const struct ms_recording *t);
+/* Tells whether a loss record counts lost events, rather than events left out in a pause or beyond
+ * a limit. ms_recording_lost returns the number of lost events. */
+bool ms_recording_is_loss(const struct ms_row *loss);
+uint64_t ms_recording_lost(const struct ms_recording *t);
 /* Returns "complete", "growing", "no end" or "damaged". Traces in the first two states count as
  * complete. Valid after the last event. */
 const char *ms_recording_state(const struct ms_recording *t);

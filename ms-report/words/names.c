@@ -6,6 +6,7 @@
 #include "ms-report/model/recursion.h"
 #include "ms-report/model/tree.h"
 
+#include "libcommon/base/path.h"
 #include "libcommon/base/utf8.h"
 
 #include <stdio.h>
@@ -216,15 +217,6 @@ const char *frame_label(struct ms_arena *a, const struct model *m, const struct 
 	return name_clean(a, s, st->ascii);
 }
 
-/* Returns a path relative to `folder` (`n` bytes) if it is below that, else the whole path. */
-static const char *without_folder(const char *file, const char *folder, size_t n)
-{
-	while (n && folder[n - 1] == '/')
-		n--;
-	bool below = n && strncmp(file, folder, n) == 0 && file[n] == '/' && file[n + 1];
-	return below ? file + n + 1 : file;
-}
-
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st)
 {
@@ -233,9 +225,9 @@ const char *frame_place(struct ms_arena *a, const struct model *m, const struct 
 		const char *root = st->source_root ? st->source_root : m->cwd;
 		const struct module *o = f->module == NONE ? NULL : &m->modules.v[f->module];
 		if (root)
-			file = without_folder(file, root, strlen(root));
+			file = ms_path_below(file, root, strlen(root));
 		if (file == f->file && !st->source_root && o && o->sources)
-			file = without_folder(file, o->sources, o->sources_length);
+			file = ms_path_below(file, o->sources, o->sources_length);
 		file = name_clean(a, file, st->ascii);
 		return f->line ? ms_arena_printf(a, "%s:%u", file, f->line) : file;
 	}

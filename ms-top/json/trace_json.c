@@ -12,7 +12,7 @@
 
 static uint64_t known(const struct trace *t, uint64_t v)
 {
-	return t->partial || trace_is_polled(t->follow->rec) ? UINT64_MAX : v;
+	return t->partial || ms_recording_is_polled(t->follow->rec) ? UINT64_MAX : v;
 }
 
 static void put_process(struct ms_json *j, struct trace *t)
@@ -27,7 +27,7 @@ static void put_process(struct ms_json *j, struct trace *t)
 	ms_json_bool(j, "trouble", trouble);
 	ms_json_bool(j, "attached", rec->info.number[MS_INFO_ATTACHED] != 0);
 	MS_JSON_NUMBERS(j, {"sampled_bytes", rec->replay.sampled ? rec->replay.sampled->mean : 0},
-			{"events_lost", trace_lost(rec)}, {"moment_ns", t->total.ns},
+			{"events_lost", ms_recording_lost(rec)}, {"moment_ns", t->total.ns},
 			{"lag_ns", lag});
 }
 
@@ -35,7 +35,7 @@ static void put_total(struct ms_json *j, const struct trace *t)
 {
 	const struct trace_total *x = &t->total;
 	const struct trace_rates *r = &t->rates;
-	bool polled = trace_is_polled(t->follow->rec);
+	bool polled = ms_recording_is_polled(t->follow->rec);
 	double rate = polled ? NAN : 0;
 	bool sampled = t->shown->replay.sampled != NULL;
 	MS_JSON_NUMBERS(j, {"live_bytes", polled ? UINT64_MAX : x->live_bytes},

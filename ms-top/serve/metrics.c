@@ -61,17 +61,9 @@ static void put_count(const struct writer *w, const char *name, const char *unit
 
 /* ---- the whole ---- */
 
-static uint64_t latest_rss(const struct ms_recording *rec)
-{
-	for (size_t i = rec->samples.n; i-- > 0;)
-		if (ms_has(&rec->samples.v[i], MS_SAMPLE_RSS))
-			return rec->samples.v[i].number[MS_SAMPLE_RSS];
-	return UINT64_MAX;
-}
-
 static void put_rss(const struct writer *w)
 {
-	uint64_t rss = latest_rss(w->rec);
+	uint64_t rss = trace_rss(w->rec, UINT64_MAX);
 	if (rss != UINT64_MAX)
 		put_gauge(w, "resident_bytes", "bytes", "Resident memory.", (double)rss, 0);
 }
@@ -298,7 +290,7 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 	put_count(w, "recorder_events", NULL, "Events in the trace.", rec->replay.events);
 	put_count(w, "recorder_lost_events", NULL,
 		  "Events that could not be recorded: live figures may be off by these.",
-		  trace_lost(rec));
+		  ms_recording_lost(rec));
 	put_gauge(w, "recorder_trace_bytes", "bytes", "Size of the trace.", (double)t->follow->size,
 		  0);
 	put_gauge(w, "recorder_damaged_places", NULL, "Places in the trace that cannot be read.",
@@ -318,7 +310,7 @@ char *metrics_text(struct trace *t, bool open, size_t *n)
 	put_recorder(&w, t);
 	put_rss(&w);
 	/* a polled process has no figures of blocks */
-	if (!trace_is_polled(w.rec)) {
+	if (!ms_recording_is_polled(w.rec)) {
 		put_totals(&w);
 		put_trend(&w, &trend);
 		put_sites(&w, t);

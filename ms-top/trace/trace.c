@@ -232,11 +232,9 @@ static void take_scan(struct trace *t, const struct ms_recording *rec)
 			continue;
 		}
 		uint32_t site = v->site.stack < r->node_count ? r->site_of_node[v->site.stack] : 0;
-		static const uint8_t worst[] = {MS_VERDICT_IS_DIRECT, MS_VERDICT_IS_INDIRECT,
-						MS_VERDICT_IS_UNKNOWN, MS_VERDICT_IS_REACHABLE};
-		for (unsigned k = 4; at_end && site && k-- > 0;)
-			if (v->site.blocks[worst[k]])
-				t->sites[site - 1].scan = (uint8_t)(worst[k] + 1);
+		enum ms_verdict worst = ms_verdict_worst(&v->site);
+		if (at_end && site && worst != MS_VERDICTS)
+			t->sites[site - 1].scan = (uint8_t)(worst + 1);
 	}
 }
 
@@ -264,7 +262,7 @@ static void sum_up(struct trace *t)
 		take_scan(t, t->shown);
 }
 
-static uint64_t last_rss(const struct ms_recording *rec, uint64_t ns)
+uint64_t trace_rss(const struct ms_recording *rec, uint64_t ns)
 {
 	for (size_t i = rec->samples.n; i-- > 0;) {
 		const struct ms_row *s = &rec->samples.v[i];
@@ -298,7 +296,7 @@ static void total_up(struct trace *t)
 	t->total = trace_counts(&rec->replay);
 	t->total.ns = ns;
 	t->total.peak_ns = rec->replay.peak_tick * rec->head->tick_ns;
-	t->total.rss = last_rss(t->follow->rec, ns);
+	t->total.rss = trace_rss(t->follow->rec, ns);
 }
 
 /* Sets the rate; `all`: over the whole recording; `move`: the next window begins here. */
@@ -501,21 +499,18 @@ static bool held_nothing(const struct trace *t, const struct trace_site *s)
 
 const char *trace_verdict(const struct trace *t, struct trace_site *s)
 {
-	static const char *const scans[] = {"", "unreachable", "indirect", "reachable", "unknown"};
-	_Static_assert(MS_VERDICT_IS_DIRECT == 0 && MS_VERDICT_IS_INDIRECT == 1 &&
-			       MS_VERDICT_IS_REACHABLE == 2 && MS_VERDICT_IS_UNKNOWN == 3,
-		       "order of the words");
+	const char *scan = s->scan ? ms_verdict_word((enum ms_verdict)(s->scan - 1)) : NULL;
 	struct ms_trend trend = trace_trend(t, s);
 	bool temporary = !t->shown->replay.sampled && !t->partial && s->sum.allocations >= 10 &&
 			 s->sum.temporary * 10 >= s->sum.allocations * 8;
 	/* a worse result of a scan has precedence, as in ms-snap */
-	if (s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1)
-		return scans[s->scan];
+	if (scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1)
+		return scan;
 	if ((trend.kind == MS_TREND_GROWING || trend.kind == MS_TREND_DOUBLING) &&
 	    !t->shown->replay.sampled)
 		return history_word(&trend);
-	if (s->scan)
-		return scans[s->scan];
+	if (scan)
+		return scan;
 	if (temporary)
 		return "temporary";
 	if (is_flat(t, s) && (trend.kind == MS_TREND_STEADY || held_nothing(t, s)))
@@ -551,22 +546,6 @@ double trace_since_base(const struct trace *t, const struct trace_site *s)
 }
 
 /* ---- what is missing ---- */
-
-uint64_t trace_lost(const struct ms_recording *rec)
-{
-	uint64_t n = 0, said = rec->end.number[MS_END_LOST];
-	for (size_t i = 0; i < rec->losses.n; i++) {
-		uint64_t why = rec->losses.v[i].number[MS_LOSS_REASON];
-		if (why != MS_LOST_PAUSED && why != MS_LOST_LIMIT)
-			n += rec->losses.v[i].number[MS_LOSS_COUNT];
-	}
-	return said > n ? said : n;
-}
-
-bool trace_is_polled(const struct ms_recording *rec)
-{
-	return rec->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL;
-}
 
 bool trace_paused(const struct ms_recording *rec)
 {

@@ -68,7 +68,7 @@ struct trace_site {
 	struct trace_sum sum;
 	uint64_t peak_bytes; /* bytes live at the peak of the whole heap */
 	uint32_t node;       /* innermost stack node, which identifies the site */
-	uint8_t scan;        /* result of a leak scan: enum ms_verdict_word + 1; 0 = none */
+	uint8_t scan;        /* result of a leak scan: enum ms_verdict + 1; 0 = none */
 	struct trace_trend {
 		struct ms_trend trend;
 		uint64_t of; /* key of the samples used; 0 = none */
@@ -231,12 +231,10 @@ void trace_look(struct trace *t);
 void trace_set_base(struct trace *t);
 /* Returns the change of a site's live bytes since the baseline; 0 without one. */
 double trace_since_base(const struct trace *t, const struct trace_site *s);
-/* Returns the number of lost events, without those of pauses or after the requested end. */
-uint64_t trace_lost(const struct ms_recording *rec);
+/* Returns the resident memory in the latest sample up to `ns`; UINT64_MAX = not known. */
+uint64_t trace_rss(const struct ms_recording *rec, uint64_t ns);
 /* Tells whether the recording was paused for some time on request. */
 bool trace_paused(const struct ms_recording *rec);
-/* Tells whether a recording is from ms-record --poll, which records no allocations. */
-bool trace_is_polled(const struct ms_recording *rec);
 /* Return the calls of a cell, and the totals of all cells. In a sampled recording these are
  * estimates. */
 uint64_t trace_calls(const struct ms_replay *r, size_t cell);

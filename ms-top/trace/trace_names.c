@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "trace.h"
+#include "libcommon/base/path.h"
 #include "format/trace.h"
 
 bool trace_names_came(struct trace *t, uint64_t *seen)
@@ -33,18 +34,6 @@ static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t numb
 	return out;
 }
 
-/* Returns a path relative to the directory in which the program was started, as ms-report does;
- * unchanged if it is not below that. */
-static const char *shown_path(const struct ms_recording *rec, const char *file)
-{
-	const char *root = rec->info.text[MS_INFO_CWD];
-	size_t n = root ? strlen(root) : 0;
-	while (n && root[n - 1] == '/')
-		n--;
-	bool below = file && n && strncmp(file, root, n) == 0 && file[n] == '/' && file[n + 1];
-	return below ? file + n + 1 : file;
-}
-
 size_t trace_parts(const struct trace *t, uint32_t frame)
 {
 	size_t n = ms_names_of(t->names, t->follow->rec, frame).n;
@@ -54,6 +43,7 @@ size_t trace_parts(const struct trace *t, uint32_t frame)
 struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part)
 {
 	const struct ms_recording *rec = t->follow->rec;
+	const char *cwd = rec->info.text[MS_INFO_CWD];
 	struct trace_frame f = frame_of(rec, frame);
 	struct ms_frame_names names = ms_names_of(t->names, rec, frame);
 	f.pending = names.n == 0;
@@ -63,7 +53,7 @@ struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t pa
 	f.function = t->full_names && n->at.function ? n->at.function : n->brief;
 	f.full = n->at.function ? n->at.function : "";
 	f.file = n->at.file;
-	f.path = shown_path(rec, f.file);
+	f.path = ms_path_below(f.file, cwd, cwd ? strlen(cwd) : 0);
 	f.line = n->at.line;
 	f.inlined = n->at.inlined;
 	f.runtime = n->runtime || f.note;

@@ -33,8 +33,8 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 {
 	const struct ms_recording *rec = t->follow->rec;
 	const struct ms_sampled *sampled = rec->replay.sampled;
-	uint64_t lost = trace_lost(rec);
-	if (trace_is_polled(rec))
+	uint64_t lost = ms_recording_lost(rec);
+	if (ms_recording_is_polled(rec))
 		snprintf(text, room, "figures from /proc only: allocations were not recorded");
 	else if (sampled)
 		snprintf(text, room, "sampled, 1 in %s: estimates", words_size(sampled->mean));
@@ -119,7 +119,7 @@ static void draw_rss(struct grid *g, int row, int col, const struct trace *t)
 static void draw_memory(struct grid *g, const struct trace *t)
 {
 	char when[MS_UNIT_BUF];
-	bool polled = trace_is_polled(t->follow->rec);
+	bool polled = ms_recording_is_polled(t->follow->rec);
 	int width = spark_width(g);
 	int col = grid_print(g, 1, 0, GRID_BOLD, "Live  ");
 	col += grid_print(g, 1, col, GRID_PLAIN, "%7s ",
@@ -157,7 +157,7 @@ static void draw_calls(struct grid *g, int row, int col, int width, const struct
 static void draw_rates(struct grid *g, const struct trace *t)
 {
 	const struct trace_rates *r = &t->rates;
-	if (trace_is_polled(t->follow->rec))
+	if (ms_recording_is_polled(t->follow->rec))
 		return;
 	int col = grid_print(g, 2, 0, GRID_BOLD, "Alloc ");
 	int width = g->cols >= 120 ? 24 : g->cols >= 98 ? 8 : 0;
@@ -369,10 +369,10 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 		draw_rest(g, row, t, top, shown, &p);
 	if (!t->rows)
 		grid_put(g, row, 2, -1, GRID_DIM,
-			 t->hidden                         ? "no site matches the filter"
-			 : trace_is_polled(t->follow->rec) ? "allocations were not recorded"
-			 : t->follow->caught_up            ? "no allocations yet"
-							   : "reading");
+			 t->hidden                                ? "no site matches the filter"
+			 : ms_recording_is_polled(t->follow->rec) ? "allocations were not recorded"
+			 : t->follow->caught_up                   ? "no allocations yet"
+								  : "reading");
 }
 
 /* ---- all of it ---- */
