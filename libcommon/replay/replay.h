@@ -45,8 +45,8 @@ struct ms_level {
 };
 
 /* Holds the figures of a site; the members that each event reads come first. After
- * ms_replay_finish, the values of `live` at the peak, `frees`, `temporary` and the classes are
- * valid, too: see replay_cells.h. */
+ * ms_replay_finish, the values of `live` at the peak, `allocations`, `bytes`, `frees`, `temporary`
+ * and the classes are valid, too: see replay_cells.h. */
 struct ms_replay_site {
 	uint32_t cell_key, cell; /* key and number of the site's latest cell */
 	struct ms_level live;
@@ -57,7 +57,7 @@ struct ms_replay_site {
 					   ones */
 	uint32_t node;                  /* innermost stack node, 0 = no stack */
 	uint32_t ages; /* index in ms_replay.ages, plus 1; 0 = no block was freed */
-	uint64_t frees, temporary;
+	uint64_t allocations, bytes, frees, temporary; /* allocations: estimated if sampled */
 	uint64_t reallocations, failed;
 	/* blocks by size and lifetime: see replay_cells.h */
 	uint64_t classes;     /* bit set of the site's size classes */
@@ -77,7 +77,8 @@ struct ms_replay_thread {
 	uint64_t frees;
 	uint64_t first_tick, last_tick; /* ticks of the first and last event */
 	bool seen;
-	/* figures of the blocks that the thread allocated, after ms_replay_finish: */
+	/* figures of the blocks that the thread allocated, after ms_replay_finish; `allocations` is
+	 * an estimate if the recording is sampled: */
 	struct ms_level live;
 	uint64_t allocations, bytes, temporary;
 };

@@ -69,10 +69,10 @@ static struct ms_replay_size *class_of(const struct ms_replay *r, const struct m
 	return &r->classes[s->first_class + (unsigned)__builtin_popcountll(below)];
 }
 static void add_size(const struct ms_replay *r, struct ms_replay_size *to,
-		     const struct ms_replay_cell *c)
+		     const struct ms_replay_cell *c, uint64_t calls)
 {
 	add_level(r, &to->live, &c->live);
-	to->allocations += c->allocations;
+	to->allocations += calls;
 	to->bytes += c->bytes;
 	to->temporary += c->temporary;
 }
@@ -97,47 +97,59 @@ static uint32_t record_of(struct ms_replay *r, struct ms_lookup *index, uint32_t
 	return (uint32_t)r->record_count - 1;
 }
 
-static void add_cell(struct ms_replay *r, struct ms_lookup *records, struct ms_replay_cell *c)
+void ms_replay_sum_cells(struct ms_replay *r)
 {
-	struct ms_replay_site *s = &r->sites[c->site];
-	struct ms_replay_thread *t = &r->threads[c->thread];
-	add_level(r, &s->live, &c->live);
-	s->frees += c->allocations + c->others - c->live.blocks;
-	s->temporary += c->temporary;
-	add_level(r, &t->live, &c->live);
-	t->allocations += c->allocations;
-	t->bytes += c->bytes;
-	t->temporary += c->temporary;
-	if (has_blocks(c)) {
-		add_size(r, class_of(r, s, c->class), c);
-		add_size(r, &r->sizes[c->class], c);
+	const struct ms_level none = {.epoch = r->peak_epoch};
+	for (size_t i = 0; i < r->site_count; i++) {
+		struct ms_replay_site *s = &r->sites[i];
+		s->live = none;
+		s->allocations = s->bytes = s->frees = s->temporary = 0;
 	}
-	c->record = UINT32_MAX;
-	if (c->allocations || c->live.blocks) {
-		c->record = record_of(r, records, c->site, c->thread);
+	for (size_t i = 0; i < r->thread_count; i++) {
+		struct ms_replay_thread *t = &r->threads[i];
+		t->live = none;
+		t->allocations = t->bytes = t->temporary = 0;
+	}
+	memset(r->sizes, 0, sizeof r->sizes);
+	for (size_t i = 0; i < r->cell_count; i++) {
+		const struct ms_replay_cell *c = &r->cells[i];
+		struct ms_replay_site *s = &r->sites[c->site];
+		struct ms_replay_thread *t = &r->threads[c->thread];
+		uint64_t calls = ms_replay_calls(r, i);
+		add_level(r, &s->live, &c->live);
+		s->allocations += calls;
+		s->bytes += c->bytes;
+		s->frees += c->allocations + c->others - c->live.blocks;
+		s->temporary += c->temporary;
+		add_level(r, &t->live, &c->live);
+		t->allocations += calls;
+		t->bytes += c->bytes;
+		t->temporary += c->temporary;
+		add_size(r, &r->sizes[c->class], c, calls);
+	}
+}
+
+void ms_replay_sum_parts(struct ms_replay *r)
+{
+	struct ms_lookup records = {0};
+	for (size_t i = 0; i < r->cell_count; i++)
+		if (has_blocks(&r->cells[i]))
+			r->sites[r->cells[i].site].classes |= UINT64_C(1) << r->cells[i].class;
+	place_classes(r);
+	for (size_t i = 0; i < r->cell_count; i++) {
+		struct ms_replay_cell *c = &r->cells[i];
+		if (has_blocks(c))
+			add_size(r, class_of(r, &r->sites[c->site], c->class), c, c->allocations);
+		c->record = UINT32_MAX;
+		if (!c->allocations && !c->live.blocks)
+			continue;
+		c->record = record_of(r, &records, c->site, c->thread);
 		struct ms_replay_site_thread *st = &r->records[c->record];
 		st->allocations += c->allocations;
 		st->bytes += c->bytes;
 		st->live_bytes += c->live.bytes;
 		st->live_blocks += c->live.blocks;
 	}
-}
-
-void ms_replay_sum_cells(struct ms_replay *r)
-{
-	struct ms_lookup records = {0};
-	for (size_t i = 0; i < r->site_count; i++) {
-		struct ms_replay_site *s = &r->sites[i];
-		s->live = (struct ms_level){.epoch = r->peak_epoch};
-		s->frees = s->temporary = s->classes = 0;
-	}
-	for (size_t i = 0; i < r->cell_count; i++)
-		if (has_blocks(&r->cells[i]))
-			r->sites[r->cells[i].site].classes |= UINT64_C(1) << r->cells[i].class;
-	place_classes(r);
-	memset(r->sizes, 0, sizeof r->sizes);
-	for (size_t i = 0; i < r->cell_count; i++)
-		add_cell(r, &records, &r->cells[i]);
 	free(records.slots);
 }
 

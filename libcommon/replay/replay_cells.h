@@ -3,8 +3,8 @@
  * by size class and by lifetime.
  *
  * An event changes one cell, and those figures of its site that are not sums over cells. All
- * figures by thread, by size, and by site and thread are sums of cells, computed when the recording
- * ends, so the cost of an event does not depend on the number of tables. A live block stores the
+ * figures by thread, by size, and by site and thread are sums of cells, computed when they are
+ * needed, so the cost of an event does not depend on the number of tables. A live block stores the
  * number of its cell, which never changes.
  *
  * Most sites allocate one size class, few have more than four. When the recording ends, the classes
@@ -15,6 +15,7 @@
 
 #include "replay.h"
 #include "replay_private.h"
+#include "replay_sampled.h"
 
 struct ms_replay_cell {
 	struct ms_level live;
@@ -23,7 +24,7 @@ struct ms_replay_cell {
 	 * inferred frees. Frees = allocations + others - live blocks. */
 	uint64_t others;
 	uint32_t site, thread;
-	uint32_t record; /* index of the cell's ms_replay_site_thread, after ms_replay_sum_cells */
+	uint32_t record; /* index of the cell's ms_replay_site_thread, after ms_replay_sum_parts */
 	uint8_t class;
 	bool restored; /* the cell has blocks of a checkpoint */
 };
@@ -77,11 +78,20 @@ static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, 
 	a->allocations[ms_age_class(&r->by_allocations, allocations)]++;
 }
 
-/* ---- at the end ---- */
+/* ---- sums ---- */
 
-/* Computes the figures that are sums of cells: of sites, threads, site and thread, classes, and
- * sizes. */
+/* Returns the allocations of a cell; in a sampled recording an estimate. */
+static inline uint64_t ms_replay_calls(const struct ms_replay *r, size_t cell)
+{
+	const struct ms_sampled *s = r->sampled;
+	return !s ? r->cells[cell].allocations : cell < s->cell_count ? s->allocations[cell] : 0;
+}
+
+/* Computes the figures of sites, threads and sizes, which are sums of cells. More events may follow,
+ * after which the sums can be computed again. */
 void ms_replay_sum_cells(struct ms_replay *r);
+/* Computes the figures of each site by thread and by class. Call once, at the end. */
+void ms_replay_sum_parts(struct ms_replay *r);
 /* Frees the figures of single sites by size and lifetime. Call after ms_replay_finish. */
 void ms_replay_forget_classes(struct ms_replay *r);
 /* Calls `each` for every class of a site, in ascending order. */

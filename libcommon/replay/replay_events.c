@@ -412,6 +412,7 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	if (!r->sampled)
 		ms_blocks_free(&r->blocks);
 	ms_replay_sum_cells(r);
+	ms_replay_sum_parts(r);
 	if (r->sampled)
 		ms_sampled_finish(r);
 	if (r->beside)

@@ -69,6 +69,14 @@ static inline uint64_t ms_sampled_size(const struct ms_sampled *s, uint64_t size
 {
 	return s ? ms_sample_bytes(size, s->mean) : size;
 }
+/* Returns the live blocks of a site; in a sampled recording an estimate. */
+static inline uint64_t ms_replay_live_blocks(const struct ms_replay *r, size_t site)
+{
+	const struct ms_sampled *s = r->sampled;
+	return !s                     ? r->sites[site].live.blocks
+	       : site < s->site_count ? s->sites[site].live.blocks
+				      : 0;
+}
 /* Resets the live sums before a checkpoint is read, whose blocks are then passed to ms_sampled_put.
  * Counts and the peak are kept. */
 void ms_sampled_restore(struct ms_replay *r);

@@ -136,14 +136,11 @@ struct ms_fill {
 	unsigned unknown; /* enum ms_needs that are not met */
 	bool corrected;   /* site figures are corrected after all rows are written */
 	struct ms_stack_rows stacks;
-	struct ms_site_sums {
-		uint64_t allocations, bytes; /* sums over the thread's sites */
-		uint64_t soon;               /* blocks that were freed soon */
-	} * sums;                            /* sums for each site */
-	uint32_t *order;                     /* sites in the order of their rows */
-	int64_t *row_of_site;                /* row ids by site index */
-	int64_t *row_of_thread;              /* row ids by thread; 0 = no row */
-	int64_t first_snapshot;              /* row of the first point that is not absent */
+	uint64_t *soon;         /* blocks that were freed soon, by site index */
+	uint32_t *order;        /* sites in the order of their rows */
+	int64_t *row_of_site;   /* row ids by site index */
+	int64_t *row_of_thread; /* row ids by thread; 0 = no row */
+	int64_t first_snapshot; /* row of the first point that is not absent */
 };
 
 /* Begins rows of a table; columns that are unknown for the process become null. */

@@ -64,24 +64,13 @@ static void order_sites(struct ms_fill *w)
 		w->row_of_site[w->order[i]] = ++w->f->sites;
 }
 
-static uint64_t freed_soon(const struct ms_replay *r, const struct ms_replay_site *s)
+static void count_soon(struct ms_fill *w)
 {
-	uint64_t n = 0;
-	for (size_t i = 0; s->ages && ms_age_allocations[i] < MS_FREED_SOON; i++)
-		n += r->ages[s->ages - 1].allocations[i];
-	return n;
-}
-
-static void sum_records(struct ms_fill *w)
-{
-	w->sums = ms_xcalloc(w->r->site_count, sizeof *w->sums);
-	for (size_t i = 0; i < w->r->record_count; i++) {
-		const struct ms_replay_site_thread *s = &w->r->records[i];
-		w->sums[s->site].allocations += s->allocations;
-		w->sums[s->site].bytes += s->bytes;
-	}
-	for (size_t i = 0; i < w->r->site_count; i++)
-		w->sums[i].soon = freed_soon(w->r, &w->r->sites[i]);
+	const struct ms_replay *r = w->r;
+	w->soon = ms_xcalloc(r->site_count, sizeof *w->soon);
+	for (size_t s = 0; s < r->site_count; s++)
+		for (size_t i = 0; r->sites[s].ages && ms_age_allocations[i] < MS_FREED_SOON; i++)
+			w->soon[s] += r->ages[r->sites[s].ages - 1].allocations[i];
 }
 
 static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const char *verdict)
@@ -90,7 +79,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
 	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
-	bool some = w->sums[i].allocations != 0, timed = s->first_tick != MS_NEVER;
+	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER;
 	struct ms_one_time_site known = {.min_size = some ? s->min_size : 0,
 					 .max_size = some ? s->max_size : 0,
 					 .blocks = s->max_live_blocks,
@@ -105,9 +94,9 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
-	       ms_int("allocations", w->sums[i].allocations), ms_int("frees", s->frees),
+	       ms_int("allocations", s->allocations), ms_int("frees", s->frees),
 	       ms_int("reallocations", s->reallocations), ms_int("failed_allocations", s->failed),
-	       ms_int("allocated_bytes", w->sums[i].bytes), ms_int("temporary", s->temporary),
+	       ms_int("allocated_bytes", s->bytes), ms_int("temporary", s->temporary),
 	       ms_int_if("min_size", some, s->min_size), ms_int_if("max_size", some, s->max_size),
 	       ms_int("max_live_bytes", s->max_live_bytes),
 	       ms_int("max_live_blocks", s->max_live_blocks),
@@ -116,7 +105,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int_if("lifetime_ns", s->lifetime_ticks <= INT64_MAX / w->tick_ns,
 			 s->lifetime_ticks * w->tick_ns),
 	       ms_int("lifetime_allocations", s->lifetime_allocations),
-	       ms_int("freed_soon", w->sums[i].soon), ms_int("marked", s->marked),
+	       ms_int("freed_soon", w->soon[i]), ms_int("marked", s->marked),
 	       ms_text("verdict", verdict),
 	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL),
 	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
@@ -464,7 +453,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 			    .first_snapshot = f->snapshots + 1};
 	int rc = 0;
 	order_sites(&w);
-	sum_records(&w);
+	count_soon(&w);
 	if (f->no_site_details)
 		ms_replay_forget_classes(&p->rec->replay);
 	const size_t n = sizeof steps / sizeof *steps;
@@ -474,6 +463,6 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		rc = steps[i](&w);
 	}
 	MS_FREE(w.stacks.row_of_node, w.stacks.user_of_node, w.stacks.signs, w.stacks.key_of_node,
-		w.stacks.entry_of_site, w.sums, w.order, w.row_of_site, w.row_of_thread);
+		w.stacks.entry_of_site, w.soon, w.order, w.row_of_site, w.row_of_thread);
 	return rc;
 }

@@ -101,7 +101,7 @@ static int fill_sites(struct fill *w)
 		w->site = w->to->row_of_site[i];
 		ms_put_row(&u, ms_int("allocations", s->all.blocks),
 			   ms_int("frees", s->freed.blocks), ms_int("id", w->site));
-		put_calls(w, w->to->sums[i].bytes, &s->all, &s->freed, s->smallest);
+		put_calls(w, r->sites[i].bytes, &s->all, &s->freed, s->smallest);
 	}
 	return ms_insert_close(&u);
 }

@@ -17,7 +17,6 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/path.h"
 #include "libcommon/base/utf8.h"
-#include "libcommon/replay/replay_cells.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_sampled.h"
 #include "format/trace.h"
@@ -70,20 +69,16 @@ static void put_rss(const struct writer *w)
 
 static void put_totals(const struct writer *w)
 {
-	const struct ms_replay *r = &w->rec->replay;
-	const struct ms_sampled *s = r->sampled;
-	put_gauge(w, "live_bytes", "bytes", "Bytes of live blocks.", (double)r->live_bytes, 0);
-	put_gauge(w, "live_blocks", NULL, "Live blocks.",
-		  (double)(s ? s->total.live.blocks : r->live_blocks), 0);
+	struct trace_total x = trace_counts(&w->rec->replay);
+	put_gauge(w, "live_bytes", "bytes", "Bytes of live blocks.", (double)x.live_bytes, 0);
+	put_gauge(w, "live_blocks", NULL, "Live blocks.", (double)x.live_blocks, 0);
 	put_gauge(w, "peak_live_bytes", "bytes",
-		  "Largest number of live bytes since the recording began.", (double)r->peak_bytes,
+		  "Largest number of live bytes since the recording began.", (double)x.peak_bytes,
 		  0);
-	put_count(w, "allocations", NULL, "Allocations since the recording began.",
-		  s ? s->total.all.blocks : r->allocations);
-	put_count(w, "frees", NULL, "Blocks freed since the recording began.",
-		  s ? s->total.freed.blocks : r->frees);
+	put_count(w, "allocations", NULL, "Allocations since the recording began.", x.allocations);
+	put_count(w, "frees", NULL, "Blocks freed since the recording began.", x.frees);
 	put_count(w, "allocated_bytes", "bytes", "Bytes allocated since the recording began.",
-		  r->bytes);
+		  x.bytes);
 }
 
 /* Writes the trend: 1 for the word that applies, 0 for the others. A trend over too short a time
@@ -110,49 +105,24 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 
 /* ---- sites ---- */
 
-struct stack {
-	uint32_t site;
-	uint64_t bytes, blocks, allocations;
-};
-
 struct label {
 	char text[256];
-	uint64_t bytes, blocks, allocations;
+	uint64_t bytes, blocks;
 	double growth; /* bytes per second */
 };
 
-/* Returns the sums of the cells of each site, to be freed. */
-static struct stack *sum_up(const struct ms_replay *r)
-{
-	struct stack *v = ms_xcalloc(r->site_count + 1, sizeof *v);
-	for (size_t i = 0; i < r->site_count; i++)
-		v[i].site = (uint32_t)i;
-	for (size_t i = 0; i < r->cell_count; i++) {
-		const struct ms_replay_cell *c = &r->cells[i];
-		const struct ms_sampled *s = r->sampled;
-		struct stack *x = &v[c->site];
-		x->bytes += c->live.bytes;
-		x->blocks += s ? 0 : c->live.blocks;
-		x->allocations += !s ? c->allocations : i < s->cell_count ? s->allocations[i] : 0;
-	}
-	for (size_t i = 0; r->sampled && i < r->site_count && i < r->sampled->site_count; i++)
-		v[i].blocks = r->sampled->sites[i].live.blocks;
-	return v;
-}
-
-/* Moves the largest stacks to the front, sorted. Returns how many. */
-static size_t choose(struct stack *v, size_t n)
+/* Stores the sites with the most live bytes in `v`, sorted. Returns how many. */
+static size_t choose(const struct ms_replay *r, uint32_t v[STACKS_MOST])
 {
 	size_t have = 0;
-	for (size_t i = 0; i < n; i++) {
-		struct stack x = v[i];
-		if (!x.bytes || (have == STACKS_MOST && x.bytes <= v[have - 1].bytes))
+	for (uint32_t i = 0; i < r->site_count; i++) {
+		uint64_t bytes = r->sites[i].live.bytes;
+		if (!bytes || (have == STACKS_MOST && bytes <= r->sites[v[have - 1]].live.bytes))
 			continue;
 		size_t at = have < STACKS_MOST ? have++ : have - 1;
-		/* stacks pushed out of the front are not needed any more */
-		for (; at && v[at - 1].bytes < x.bytes; at--)
+		for (; at && r->sites[v[at - 1]].live.bytes < bytes; at--)
 			v[at] = v[at - 1];
-		v[at] = x;
+		v[at] = i;
 	}
 	return have;
 }
@@ -189,23 +159,22 @@ static struct ms_trend trend_of(struct trace *t, uint32_t site)
 	return ms_growth_trend(t->follow->rec->replay.growth, site);
 }
 
-static size_t make_labels(struct trace *t, const struct stack *v, size_t n,
+static size_t make_labels(struct trace *t, const uint32_t *v, size_t n,
 			  struct label labels[STACKS_MOST])
 {
 	const struct ms_replay *r = &t->follow->rec->replay;
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++) {
 		char text[sizeof labels[0].text];
-		struct ms_trend trend = trend_of(t, v[i].site);
-		put_name(t, r->sites[v[i].site].node, text, sizeof text);
+		struct ms_trend trend = trend_of(t, v[i]);
+		put_name(t, r->sites[v[i]].node, text, sizeof text);
 		size_t k = 0;
 		while (k < count && strcmp(labels[k].text, text) != 0)
 			k++;
 		if (k == count)
 			strcpy(labels[count++].text, text);
-		labels[k].bytes += v[i].bytes;
-		labels[k].blocks += v[i].blocks;
-		labels[k].allocations += v[i].allocations;
+		labels[k].bytes += r->sites[v[i]].live.bytes;
+		labels[k].blocks += ms_replay_live_blocks(r, v[i]);
 		labels[k].growth += trend.kind == MS_TREND_GROWING ? trend.slope : 0;
 	}
 	return count;
@@ -253,11 +222,11 @@ static void put_sites(const struct writer *w, struct trace *t)
 {
 	const struct ms_replay *r = &w->rec->replay;
 	struct label *labels = ms_xcalloc(STACKS_MOST + 1, sizeof *labels);
-	struct stack *v = sum_up(r);
+	uint32_t v[STACKS_MOST];
 	struct label other = {.text = "[other]", .bytes = r->live_bytes};
 	for (size_t i = 0; i < r->site_count; i++)
-		other.blocks += v[i].blocks;
-	size_t n = make_labels(t, v, choose(v, r->site_count), labels);
+		other.blocks += ms_replay_live_blocks(r, i);
+	size_t n = make_labels(t, v, choose(r, v), labels);
 	qsort(labels, n, sizeof *labels, in_order);
 	n = n < SITES_MOST ? n : SITES_MOST;
 	for (size_t i = 0; i < n; i++) {
@@ -267,7 +236,6 @@ static void put_sites(const struct writer *w, struct trace *t)
 	labels[n] = other;
 	put_labels(w, labels, n + 1);
 	free(labels);
-	free(v);
 }
 
 /* ---- the recorder ---- */

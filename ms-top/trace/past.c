@@ -60,16 +60,16 @@ static bool given_up(struct past *p, uint64_t number)
 /* Counts the allocations of each site and thread so far. */
 static void count(struct past_state *s)
 {
-	const struct ms_replay *r = &s->rec->replay;
+	struct ms_replay *r = &s->rec->replay;
+	ms_replay_sum_cells(r);
 	s->site_before = ms_xcalloc(r->site_count + 1, sizeof *s->site_before);
 	s->thread_before = ms_xcalloc(r->thread_count + 1, sizeof *s->thread_before);
 	s->site_count = r->site_count;
 	s->thread_count = r->thread_count;
-	for (size_t i = 0; i < r->cell_count; i++) {
-		const struct ms_replay_cell *c = &r->cells[i];
-		s->site_before[c->site] += trace_calls(r, i);
-		s->thread_before[c->thread] += trace_calls(r, i);
-	}
+	for (size_t i = 0; i < r->site_count; i++)
+		s->site_before[i] = r->sites[i].allocations;
+	for (size_t i = 0; i < r->thread_count; i++)
+		s->thread_before[i] = r->threads[i].allocations;
 	s->before = trace_counts(r);
 	s->before.ns = s->ns - s->window_ns;
 }

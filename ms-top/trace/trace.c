@@ -181,43 +181,15 @@ static void make_room(struct trace *t, const struct ms_replay *r)
 	t->thread_count = r->thread_count;
 }
 
-static void begin_sum(struct trace_sum *s)
+/* Takes figures of the replay; rates are kept. */
+static void take(struct trace_sum *s, const struct ms_level *live, uint64_t calls, uint64_t bytes,
+		 uint64_t temporary)
 {
-	*s = (struct trace_sum){.before = s->before, .per_second = s->per_second};
-}
-
-static void add(struct trace_sum *s, const struct ms_replay_cell *c, uint64_t calls)
-{
-	s->live_bytes += c->live.bytes;
-	s->live_blocks += c->live.blocks;
-	s->allocations += calls;
-	s->bytes += c->bytes;
-	s->temporary += c->temporary;
-}
-
-uint64_t trace_calls(const struct ms_replay *r, size_t cell)
-{
-	const struct ms_sampled *s = r->sampled;
-	return !s ? r->cells[cell].allocations : cell < s->cell_count ? s->allocations[cell] : 0;
-}
-
-static void add_cells(struct trace *t, const struct ms_replay *r)
-{
-	const struct ms_sampled *sampled = r->sampled;
-	for (size_t i = 0; i < r->cell_count; i++) {
-		const struct ms_replay_cell *c = &r->cells[i];
-		uint64_t calls = trace_calls(r, i);
-		uint64_t peak, blocks;
-		ms_replay_at_peak(r, &c->live, &peak, &blocks);
-		t->sites[c->site].peak_bytes += peak;
-		add(&t->sites[c->site].sum, c, calls);
-		add(&t->threads[c->thread], c, calls);
-		add(&t->sizes[c->class], c, calls);
-	}
-	/* in a sampled recording, numbers of blocks are estimates */
-	for (size_t i = 0; sampled && i < r->site_count; i++)
-		t->sites[i].sum.live_blocks =
-			i < sampled->site_count ? sampled->sites[i].live.blocks : 0;
+	s->live_bytes = live->bytes;
+	s->live_blocks = live->blocks;
+	s->allocations = calls;
+	s->bytes = bytes;
+	s->temporary = temporary;
 }
 
 /* Stores the verdict of the scan at the end for each site: the worst of any of its blocks. */
@@ -240,24 +212,30 @@ static void take_scan(struct trace *t, const struct ms_recording *rec)
 
 static void sum_up(struct trace *t)
 {
-	const struct ms_replay *r = &t->shown->replay;
+	struct ms_replay *r = &t->shown->replay;
+	ms_replay_sum_cells(r);
 	make_room(t, r);
 	for (size_t i = 0; i < t->site_count; i++) {
-		begin_sum(&t->sites[i].sum);
-		t->sites[i].peak_bytes = 0;
-		t->sites[i].node = r->sites[i].node;
-		t->sites[i].scan = 0;
+		const struct ms_replay_site *from = &r->sites[i];
+		struct trace_site *s = &t->sites[i];
+		take(&s->sum, &from->live, from->allocations, from->bytes, from->temporary);
+		s->sum.live_blocks = ms_replay_live_blocks(r, i);
+		s->peak_bytes = from->live.at_peak_bytes;
+		s->node = from->node;
+		s->scan = 0;
 	}
 	for (size_t i = 0; i < t->thread_count; i++) {
-		begin_sum(&t->threads[i]);
+		const struct ms_replay_thread *from = &r->threads[i];
 		const struct ms_sampled *s = r->sampled;
-		t->threads[i].frees = !s                    ? r->threads[i].frees
+		take(&t->threads[i], &from->live, from->allocations, from->bytes, from->temporary);
+		t->threads[i].frees = !s                    ? from->frees
 				      : i < s->thread_count ? s->threads[i].freed.blocks
 							    : 0;
 	}
-	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
-		begin_sum(&t->sizes[i]);
-	add_cells(t, r);
+	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
+		const struct ms_replay_size *from = &r->sizes[i];
+		take(&t->sizes[i], &from->live, from->allocations, from->bytes, from->temporary);
+	}
 	if (!t->in_past && t->shown->verdicts.n)
 		take_scan(t, t->shown);
 }

@@ -143,13 +143,13 @@ struct trace {
 	struct ms_names *names;
 	struct past *past;
 	struct save *save;
-	struct recorder *recorder;        /* recorder that we started, or NULL */
-	const struct ms_recording *shown; /* recording of the latest update: follow->rec, or an
+	struct recorder *recorder;  /* recorder that we started, or NULL */
+	struct ms_recording *shown; /* recording of the latest update: follow->rec, or an
 					     earlier state */
-	bool in_past, partial;            /* partial: only live figures are known of an earlier
+	bool in_past, partial;      /* partial: only live figures are known of an earlier
 					     moment */
-	uint64_t past_ns;                 /* requested moment, if in_past */
-	bool waiting;                     /* the requested moment is not available yet */
+	uint64_t past_ns;           /* requested moment, if in_past */
+	bool waiting;               /* the requested moment is not available yet */
 
 	enum trace_view view;
 	struct list lists[TRACE_VIEWS];
@@ -235,9 +235,7 @@ double trace_since_base(const struct trace *t, const struct trace_site *s);
 uint64_t trace_rss(const struct ms_recording *rec, uint64_t ns);
 /* Tells whether the recording was paused for some time on request. */
 bool trace_paused(const struct ms_recording *rec);
-/* Return the calls of a cell, and the totals of all cells. In a sampled recording these are
- * estimates. */
-uint64_t trace_calls(const struct ms_replay *r, size_t cell);
+/* Returns the totals; in a sampled recording numbers of blocks are estimates. */
 struct trace_total trace_counts(const struct ms_replay *r);
 /* Returns the site with stack node `node`, as of the latest screen update; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);

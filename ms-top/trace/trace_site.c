@@ -42,9 +42,9 @@ static void add_cells(struct trace *t, struct site_detail *d, const struct ms_re
 			continue;
 		d->size_blocks[c->class] += c->live.blocks;
 		d->size_bytes[c->class] += c->live.bytes;
-		d->size_calls[c->class] += trace_calls(r, i);
+		d->size_calls[c->class] += ms_replay_calls(r, i);
 		t->site_threads[c->thread].live_bytes += c->live.bytes;
-		t->site_threads[c->thread].allocations += trace_calls(r, i);
+		t->site_threads[c->thread].allocations += ms_replay_calls(r, i);
 	}
 	for (size_t i = 0; i < r->thread_count; i++)
 		if (t->site_threads[i].live_bytes || t->site_threads[i].allocations)

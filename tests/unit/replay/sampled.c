@@ -2,6 +2,7 @@
  * Replay of a sampled recording against a naive model: numbers of blocks and what they rest on, of
  * sites, threads and all, at the peak, at a moment and at the end.
  */
+#include "libcommon/replay/replay_cells.h"
 #include "libcommon/replay/replay_sampled.h"
 
 #include "tests/unit/held.h"
@@ -127,6 +128,9 @@ static void compare_sites(const struct ms_replay *r)
 		compare(&s->sites[i].live, &sites[stack].live, "site, live", stack);
 		compare(&at_peak, &peak_sites[stack], "site, peak", stack);
 		EQUAL(r->sites[i].live.bytes, sites[stack].live.est_bytes, "site %u", stack);
+		EQUAL(r->sites[i].bytes, sites[stack].all.est_bytes, "site %u", stack);
+		EQUAL(r->sites[i].allocations, sites[stack].all.est_blocks, "site %u", stack);
+		EQUAL(ms_replay_live_blocks(r, i), sites[stack].live.est_blocks, "site %u", stack);
 		struct ms_sampled_sum then = i < r->moments[0].sampled.site_count
 						     ? r->moments[0].sampled.sites[i]
 						     : (struct ms_sampled_sum){0};
@@ -150,6 +154,7 @@ static void compare_all(const struct ms_replay *r)
 	for (unsigned i = 0; i < THREADS; i++) {
 		compare(&s->threads[i].all, &threads[i].all, "thread, all", i);
 		compare(&s->threads[i].freed, &threads[i].freed, "thread, freed", i);
+		EQUAL(r->threads[i].allocations, threads[i].all.est_blocks, "thread %u", i);
 		live.samples += s->threads[i].live.samples;
 		live.blocks += s->threads[i].live.blocks;
 	}
@@ -219,6 +224,7 @@ int main(void)
 		struct ms_event ev;
 		stream_next(&st, &ev);
 		if (i == MOMENT) {
+			ms_replay_sum_cells(&r); /* changes no later figure */
 			moment_total = total.live;
 			for (unsigned k = 0; k < STACKS; k++)
 				moment_sites[k] = sites[k].live;
