@@ -34,7 +34,7 @@ struct past {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop, asked;
-	uint64_t asking; /* number of the latest request */
+	_Atomic uint64_t asking; /* number of the latest request; it changes to abandon that */
 	struct question question;
 	struct past_state *found; /* result of the latest request */
 };
@@ -48,14 +48,6 @@ static void free_state(struct past_state *s)
 }
 
 /* ---- the thread ---- */
-
-static bool given_up(struct past *p, uint64_t number)
-{
-	pthread_mutex_lock(&p->lock);
-	bool other = p->stop || p->asking != number;
-	pthread_mutex_unlock(&p->lock);
-	return other;
-}
 
 /* Counts the allocations of each site and thread so far. */
 static void count(struct past_state *s)
@@ -83,7 +75,7 @@ static bool run_to(struct past *p, uint64_t number, struct ms_recording *t, uint
 	t->stopped = false;
 	ms_recording_stop_at(t, ns, ns / t->head->tick_ns + 1, MS_NEVER);
 	for (unsigned i = 0; rc > 0; i++) {
-		if (i % 64 == 0 && given_up(p, number))
+		if (i % 64 == 0 && p->asking != number)
 			return false;
 		rc = ms_recording_step(t, err);
 	}
@@ -145,12 +137,10 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&p->lock);
 		struct past_state *s = find(p, number, &q);
 		pthread_mutex_lock(&p->lock);
-		if (p->asking == number && !p->stop) {
-			free_state(p->found);
+		if (p->asking == number)
 			p->found = s;
-		} else {
+		else
 			free_state(s);
-		}
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -166,17 +156,23 @@ struct past *past_new(void)
 	return p;
 }
 
-void past_ask(struct past *p, const char *path, uint64_t ns, bool part)
+/* Abandons the latest request, and wakes the thread. Call with the lock. */
+static void abandon(struct past *p)
 {
-	pthread_mutex_lock(&p->lock);
-	snprintf(p->question.path, sizeof p->question.path, "%s", path);
-	p->question.ns = ns;
-	p->question.part = part;
-	p->asked = true;
 	p->asking++;
 	free_state(p->found);
 	p->found = NULL;
 	pthread_cond_broadcast(&p->changed);
+}
+
+void past_ask(struct past *p, const char *path, uint64_t ns, bool part)
+{
+	pthread_mutex_lock(&p->lock);
+	abandon(p);
+	snprintf(p->question.path, sizeof p->question.path, "%s", path);
+	p->question.ns = ns;
+	p->question.part = part;
+	p->asked = true;
 	pthread_mutex_unlock(&p->lock);
 	if (!p->started)
 		p->started = ms_thread_start(&p->thread, STACK_BYTES, work, p) == 0;
@@ -198,10 +194,8 @@ const struct past_state *past_get(struct past *p)
 void past_drop(struct past *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->asking++;
+	abandon(p);
 	p->asked = false;
-	free_state(p->found);
-	p->found = NULL;
 	pthread_mutex_unlock(&p->lock);
 	free_state(p->state);
 	p->state = NULL;
@@ -213,7 +207,7 @@ void past_free(struct past *p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
-	pthread_cond_broadcast(&p->changed);
+	abandon(p);
 	pthread_mutex_unlock(&p->lock);
 	if (p->started)
 		pthread_join(p->thread, NULL);
