@@ -95,7 +95,7 @@ static void put_threads(struct ms_json *j, const struct trace *t)
 	const struct ms_recording *rec = t->follow->rec;
 	ms_json_open(j, "threads", '[');
 	for (size_t i = 0; i < t->thread_rows.n; i++) {
-		uint32_t n = t->thread_rows.order[i];
+		uint32_t n = (uint32_t)t->thread_rows.v[i];
 		const struct trace_sum *x = &t->threads[n];
 		char name[64];
 		ms_json_open(j, NULL, '{');
@@ -115,8 +115,8 @@ static void put_threads(struct ms_json *j, const struct trace *t)
 static void put_sites(struct ms_json *j, struct trace *t)
 {
 	ms_json_open(j, "sites", '[');
-	for (size_t i = 0; i < t->rows; i++)
-		put_site(j, t, &t->sites[t->order[i]]);
+	for (size_t i = 0; i < t->rows.n; i++)
+		put_site(j, t, &t->sites[t->rows.v[i]]);
 	ms_json_close(j, ']');
 }
 

@@ -94,8 +94,8 @@ void trace_close(struct trace *t)
 	ms_follow_close(t->follow);
 	pattern_set(&t->filter, "");
 	tree_free(&t->tree);
-	MS_FREE(t->sites, t->threads, t->base_sites, t->order, t->ids, t->thread_rows.order,
-		t->thread_rows.ids, t->site_threads, t);
+	MS_FREE(t->sites, t->threads, t->base_sites, t->rows.v, t->ids, t->thread_rows.v,
+		t->size_rows.v, t->site_threads, t);
 }
 
 /* ---- reading on ---- */

@@ -173,19 +173,13 @@ struct trace {
 	bool reverse;
 	bool sort_open; /* no order was chosen; a finished recording lists lost blocks first */
 	struct pattern filter;
-	uint32_t *order; /* visible sites, sorted */
-	uint64_t *ids;
-	size_t rows, order_room, ids_room;
+	MS_ARRAY(uint32_t) rows; /* visible sites, sorted */
+	uint64_t *ids;           /* node of each row */
+	size_t ids_room;
 	size_t hidden; /* number of sites hidden by the filter */
 	uint64_t hidden_bytes;
 	size_t trend_turn;
-	struct {
-		uint32_t *order;
-		uint64_t *ids;
-		size_t n, order_room, ids_room;
-	} thread_rows;
-	uint64_t size_ids[MS_SIZE_CLASSES];
-	size_t size_rows;
+	MS_ARRAY(uint64_t) thread_rows, size_rows; /* threads and size classes, sorted */
 	struct trace_tree tree;
 	struct site_detail detail;
 	struct site_thread *site_threads; /* scratch memory, by thread */

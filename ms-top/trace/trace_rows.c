@@ -103,8 +103,8 @@ static int compare_sites(const void *a, const void *b, void *trace)
 static int compare_threads(const void *a, const void *b, void *trace)
 {
 	const struct trace *t = trace;
-	const struct trace_sum *x = &t->threads[*(const uint32_t *)a],
-			       *y = &t->threads[*(const uint32_t *)b];
+	const struct trace_sum *x = &t->threads[*(const uint64_t *)a],
+			       *y = &t->threads[*(const uint64_t *)b];
 	return MS_ORDER(y->live_bytes, x->live_bytes)
 		       ?: MS_ORDER(y->allocations, x->allocations)
 		       ?: MS_ORDER(x, y);
@@ -126,52 +126,47 @@ static void renew_trends(struct trace *t)
 
 static void make_sites(struct trace *t)
 {
-	t->order = ms_xgrow(t->order, &t->order_room, t->site_count, sizeof *t->order);
-	t->ids = ms_xgrow(t->ids, &t->ids_room, t->site_count, sizeof *t->ids);
-	t->rows = t->hidden = 0;
+	t->rows.n = t->hidden = 0;
 	t->hidden_bytes = 0;
 	for (size_t i = 0; i < t->site_count; i++) {
 		const struct trace_site *s = &t->sites[i];
 		if (!s->sum.allocations && !s->sum.live_blocks)
 			continue;
 		if (trace_node_matches(t, s->node, &t->filter)) {
-			t->order[t->rows++] = (uint32_t)i;
+			*MS_PUSH(&t->rows) = (uint32_t)i;
 		} else {
 			t->hidden++;
 			t->hidden_bytes += s->sum.live_bytes;
 		}
 	}
 	renew_trends(t);
-	qsort_r(t->order, t->rows, sizeof *t->order, compare_sites, t);
-	for (size_t i = 0; i < t->rows; i++)
-		t->ids[i] = t->sites[t->order[i]].node;
-	list_set(&t->lists[TRACE_SITES], t->ids, t->rows);
+	if (t->rows.n)
+		qsort_r(t->rows.v, t->rows.n, sizeof *t->rows.v, compare_sites, t);
+	t->ids = ms_xgrow(t->ids, &t->ids_room, t->rows.n, sizeof *t->ids);
+	for (size_t i = 0; i < t->rows.n; i++)
+		t->ids[i] = t->sites[t->rows.v[i]].node;
+	list_set(&t->lists[TRACE_SITES], t->ids, t->rows.n);
 }
 
 static void make_threads(struct trace *t)
 {
-	t->thread_rows.order = ms_xgrow(t->thread_rows.order, &t->thread_rows.order_room,
-					t->thread_count, sizeof *t->thread_rows.order);
-	t->thread_rows.ids = ms_xgrow(t->thread_rows.ids, &t->thread_rows.ids_room, t->thread_count,
-				      sizeof *t->thread_rows.ids);
 	t->thread_rows.n = 0;
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->shown->replay.threads[i].seen)
-			t->thread_rows.order[t->thread_rows.n++] = (uint32_t)i;
-	qsort_r(t->thread_rows.order, t->thread_rows.n, sizeof *t->thread_rows.order,
-		compare_threads, t);
-	for (size_t i = 0; i < t->thread_rows.n; i++)
-		t->thread_rows.ids[i] = t->thread_rows.order[i];
-	list_set(&t->lists[TRACE_THREADS], t->thread_rows.ids, t->thread_rows.n);
+			*MS_PUSH(&t->thread_rows) = i;
+	if (t->thread_rows.n)
+		qsort_r(t->thread_rows.v, t->thread_rows.n, sizeof *t->thread_rows.v,
+			compare_threads, t);
+	list_set(&t->lists[TRACE_THREADS], t->thread_rows.v, t->thread_rows.n);
 }
 
 static void make_sizes(struct trace *t)
 {
-	t->size_rows = 0;
-	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
+	t->size_rows.n = 0;
+	for (size_t i = 0; i < MS_SIZE_CLASSES; i++)
 		if (t->sizes[i].allocations || t->sizes[i].live_blocks)
-			t->size_ids[t->size_rows++] = i;
-	list_set(&t->lists[TRACE_SIZES], t->size_ids, t->size_rows);
+			*MS_PUSH(&t->size_rows) = i;
+	list_set(&t->lists[TRACE_SIZES], t->size_rows.v, t->size_rows.n);
 }
 
 void trace_rows(struct trace *t)

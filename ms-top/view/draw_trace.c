@@ -214,8 +214,8 @@ static void draw_views(struct grid *g, int row, const struct trace *t,
 				   site_columns[t->sort].title);
 	/* only the list of sites is filtered */
 	size_t rows = t->view == TRACE_THREADS ? t->thread_rows.n
-		      : t->view == TRACE_SITES ? t->rows
-					       : t->rows + t->hidden;
+		      : t->view == TRACE_SITES ? t->rows.n
+					       : t->rows.n + t->hidden;
 	const char *right = words_print("%s%s%s", flags, filter, base),
 		   *many = words_print("%s %s%s", ms_format_count(count, rows),
 				       t->view == TRACE_THREADS ? "thread" : "site",
@@ -298,11 +298,11 @@ static enum grid_style verdict_style(const char *word)
 static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 			  const struct column_places *p)
 {
-	struct trace_site *s = &t->sites[t->order[at]];
+	struct trace_site *s = &t->sites[t->rows.v[at]];
 	for (size_t i = 0; i < p->set.n; i++) {
 		int col = p->at[i], width = p->width[i], id = p->set.v[i];
 		if (id == SITE_HISTORY)
-			draw_trace_history(g, row, 1, col, width, t, t->order[at]);
+			draw_trace_history(g, row, 1, col, width, t, t->rows.v[at]);
 		else if (id == SITE_VERDICT) {
 			const char *word = trace_verdict(t, s);
 			grid_put(g, row, col, width, verdict_style(word), word);
@@ -318,19 +318,19 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 	char count[MS_UNIT_BUF];
 	struct trace_site rest = {0};
 	int col = 2;
-	for (size_t i = 0; i < t->rows; i++) {
-		const struct trace_sum *x = &t->sites[t->order[i]].sum;
+	for (size_t i = 0; i < t->rows.n; i++) {
+		const struct trace_sum *x = &t->sites[t->rows.v[i]].sum;
 		if (i >= top && i < top + shown)
 			continue;
 		rest.sum.live_bytes += x->live_bytes;
-		rest.peak_bytes += t->sites[t->order[i]].peak_bytes;
+		rest.peak_bytes += t->sites[t->rows.v[i]].peak_bytes;
 		rest.sum.live_blocks += x->live_blocks;
 		rest.sum.allocations += x->allocations;
 		rest.sum.temporary += x->temporary;
 		rest.sum.bytes += x->bytes;
 		rest.sum.per_second += x->per_second;
 	}
-	for (size_t i = 0; i < p->set.n && t->rows > shown; i++) {
+	for (size_t i = 0; i < p->set.n && t->rows.n > shown; i++) {
 		int id = p->set.v[i];
 		if (id == SITE_LIVE || id == SITE_PEAK || id == SITE_BLOCKS || id == SITE_CALLS ||
 		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
@@ -338,11 +338,11 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 		if (id == SITE_NAME)
 			col = p->at[i] + 1 +
 			      grid_print(g, row, p->at[i], GRID_DIM, "%s more site%s",
-					 ms_format_count(count, t->rows - shown),
-					 t->rows - shown == 1 ? "" : "s");
+					 ms_format_count(count, t->rows.n - shown),
+					 t->rows.n - shown == 1 ? "" : "s");
 	}
 	if (t->hidden)
-		grid_print(g, row, t->rows > shown ? col + 1 : 2, GRID_DIM,
+		grid_print(g, row, t->rows.n > shown ? col + 1 : 2, GRID_DIM,
 			   "%s live hidden by the filter", words_size(t->hidden_bytes));
 }
 
@@ -354,11 +354,11 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 		columns_fit(site_columns, site_columns_shown(t), (int)t->sort, g->cols, open);
 	size_t shown = 0;
 	int room = end - row - 1;
-	bool rest = t->hidden || (room > 1 && t->rows > (size_t)room);
+	bool rest = t->hidden || (room > 1 && t->rows.n > (size_t)room);
 	draw_titles(g, row++, site_columns, &p, (int)t->sort, t->reverse);
 	st->list->row = row;
 	size_t top = list_view(st->list, room > rest ? (size_t)(room - rest) : 0);
-	for (; row < end - rest && top + shown < t->rows; row++, shown++) {
+	for (; row < end - rest && top + shown < t->rows.n; row++, shown++) {
 		draw_site_row(g, row, t, top + shown, &p);
 		draw_trace_mark(g, row, st, t->ids[top + shown]);
 	}
@@ -367,7 +367,7 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 			draw_trace_names(g, row - (int)shown, p.at[i], t, top, shown);
 	if (rest)
 		draw_rest(g, row, t, top, shown, &p);
-	if (!t->rows)
+	if (!t->rows.n)
 		grid_put(g, row, 2, -1, GRID_DIM,
 			 t->hidden                                ? "no site matches the filter"
 			 : ms_recording_is_polled(t->follow->rec) ? "allocations were not recorded"
@@ -379,10 +379,10 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 
 int draw_trace_rows(const struct trace *t)
 {
-	size_t n = t->view == TRACE_SITES     ? t->rows
+	size_t n = t->view == TRACE_SITES     ? t->rows.n
 		   : t->view == TRACE_TREE    ? t->tree.rows.n
 		   : t->view == TRACE_THREADS ? t->thread_rows.n
-		   : t->view == TRACE_SIZES   ? t->size_rows
+		   : t->view == TRACE_SIZES   ? t->size_rows.n
 					      : 16;
 	int rows = HEADER + 3 + (int)(n < 100000 ? n : 100000);
 	return rows > HEADER_FROM ? rows : HEADER_FROM;
@@ -420,9 +420,9 @@ static void draw_view(struct grid *g, int row, int end, struct trace *t,
 	default:
 		break;
 	}
-	if (g->rows >= GLIMPSE_FROM && st->list->has && t->rows) {
+	if (g->rows >= GLIMPSE_FROM && st->list->has && t->rows.n) {
 		end -= draw_outlook(g, end - 1, t);
-		int table = 1 + (int)(t->rows < 1000 ? t->rows : 1000) + (t->hidden > 0);
+		int table = 1 + (int)(t->rows.n < 1000 ? t->rows.n : 1000) + (t->hidden > 0);
 		int rows = draw_trace_glimpse_rows(g->rows, end - row - table);
 		end -= rows;
 		draw_trace_glimpse(g, end, end + rows, t, (uint32_t)st->list->selected);

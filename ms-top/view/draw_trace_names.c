@@ -292,7 +292,7 @@ static void make_rows(struct names *x, struct trace *t, size_t top)
 {
 	for (size_t i = 0; i < x->n; i++) {
 		struct row *r = &x->v[i];
-		*r = (struct row){.node = t->sites[t->order[top + i]].node, .number = i};
+		*r = (struct row){.node = t->sites[t->rows.v[top + i]].node, .number = i};
 		r->name = trace_site_name(t, r->node);
 		r->user = whole_name(t, &r->name.user);
 		r->place = place_of(&r->name.user);

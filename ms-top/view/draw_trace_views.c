@@ -106,7 +106,7 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < t->thread_rows.n; row++, top++) {
 		char name[64];
-		uint32_t i = t->thread_rows.order[top];
+		uint32_t i = (uint32_t)t->thread_rows.v[top];
 		const struct trace_sum *x = &t->threads[i];
 		const struct ms_recording *rec = t->follow->rec;
 		unsigned long long tid =
@@ -134,8 +134,8 @@ void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 	draw_head(g, row++, "     FROM        TO     LIVE  BLOCKS   CALLS  TEMP");
 	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
-	for (; row < end && top < t->size_rows; row++, top++) {
-		unsigned class = (unsigned)t->size_ids[top];
+	for (; row < end && top < t->size_rows.n; row++, top++) {
+		unsigned class = (unsigned)t->size_rows.v[top];
 		const struct trace_sum *x = &t->sizes[class];
 		uint64_t from = class ? UINT64_C(1) << (class - 1) : 0,
 			 to = class ? from * 2 - 1 : 0;
