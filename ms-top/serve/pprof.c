@@ -79,16 +79,9 @@ static void find_frames(const struct ms_recording *rec, struct address *v, size_
 	for (uint32_t i = 1; i < rec->frames.n; i++)
 		for (uint64_t back = 0; back < 2; back++) {
 			uint64_t want = rec->frames.v[i].address - back;
-			size_t low = 0, high = n;
-			while (low < high) {
-				size_t mid = (low + high) / 2;
-				if (v[mid].asked < want)
-					low = mid + 1;
-				else
-					high = mid;
-			}
-			for (; low < n && v[low].asked == want; low++)
-				v[low].frame = v[low].frame && back ? v[low].frame : i;
+			size_t end = MS_COUNT_UP_TO(v, n, asked, want);
+			for (; end && v[end - 1].asked == want; end--)
+				v[end - 1].frame = v[end - 1].frame && back ? v[end - 1].frame : i;
 		}
 }
 

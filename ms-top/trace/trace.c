@@ -119,6 +119,19 @@ static void leave(void *arg)
 		list_init(&t->lists[i]);
 }
 
+/* Forgets all sums; rates begin with the allocations in `s`, or with none if it is NULL. */
+static void forget_sums(struct trace *t, const struct past_state *s)
+{
+	for (size_t i = 0; i < t->site_room; i++)
+		t->sites[i] = (struct trace_site){
+			.sum.before = s && i < s->site_count ? s->site_before[i] : 0};
+	for (size_t i = 0; i < t->thread_room; i++)
+		t->threads[i] = (struct trace_sum){
+			.before = s && i < s->thread_count ? s->thread_before[i] : 0};
+	t->before = s ? s->before : (struct trace_total){0};
+	t->seen.rec = NULL;
+}
+
 static void take_past(struct trace *t)
 {
 	const struct past_state *s = t->waiting ? past_get(t->past) : NULL;
@@ -132,16 +145,9 @@ static void take_past(struct trace *t)
 		return;
 	}
 	t->shown = s->rec;
-	t->seen.rec = NULL;
 	t->partial = s->partial;
 	t->rates.seconds = (double)s->window_ns / 1e9;
-	t->before = s->before;
-	for (size_t i = 0; i < t->site_room; i++)
-		t->sites[i] = (struct trace_site){
-			.sum.before = i < s->site_count ? s->site_before[i] : 0};
-	for (size_t i = 0; i < t->thread_room; i++)
-		t->threads[i] =
-			(struct trace_sum){.before = i < s->thread_count ? s->thread_before[i] : 0};
+	forget_sums(t, s);
 }
 
 int trace_work(struct trace *t, struct ms_err *err)
@@ -554,14 +560,9 @@ void trace_travel(struct trace *t, uint64_t ns)
 	char path[64];
 	if (ns == MS_NEVER || ns >= ms_follow_reached(t->follow)) {
 		past_drop(t->past);
-		t->seen.rec = NULL;
 		t->in_past = t->waiting = t->partial = false;
 		t->shown = t->follow->rec;
-		t->before = (struct trace_total){0};
-		for (size_t i = 0; i < t->site_room; i++)
-			t->sites[i] = (struct trace_site){0};
-		for (size_t i = 0; i < t->thread_room; i++)
-			t->threads[i] = (struct trace_sum){0};
+		forget_sums(t, NULL);
 		return;
 	}
 	/* names the open file, whose path may refer to another file by now */
