@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: MIT
  * Details of one site: its blocks by size, age and thread.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
+#include "libcommon/base/order.h"
 #include "libcommon/replay/replay_cells.h"
 
 #define AGES_PART 50u /* visiting all live blocks takes at most 1/AGES_PART of the time */
 
 #define THREADS (sizeof((struct site_detail *)0)->threads / sizeof(struct site_thread))
 
-static bool more(const struct site_thread *x, const struct site_thread *y)
+static int larger_first(const void *a, const void *b)
 {
-	return x->live_bytes != y->live_bytes ? x->live_bytes > y->live_bytes
-					      : x->allocations > y->allocations;
-}
-
-/* Inserts a thread into the sorted list of the largest ones, if it fits. */
-static void add_thread(struct site_detail *d, const struct site_thread *x)
-{
-	size_t i = d->thread_count++;
-	if (i >= THREADS && !more(x, &d->threads[i = THREADS - 1]))
-		return;
-	for (; i && more(x, &d->threads[i - 1]); i--)
-		d->threads[i] = d->threads[i - 1];
-	d->threads[i] = *x;
+	const struct site_thread *x = a, *y = b;
+	return MS_ORDER(y->live_bytes, x->live_bytes) ?: MS_ORDER(y->allocations, x->allocations)
+			?: MS_ORDER(x->thread, y->thread);
 }
 
 static void add_cells(struct trace *t, struct site_detail *d, const struct ms_replay *r,
 		      uint32_t site)
 {
-	t->site_threads = ms_xgrow(t->site_threads, &t->site_threads_room, r->thread_count,
-				   sizeof *t->site_threads);
+	struct site_thread *v = t->site_threads = ms_xgrow(
+		t->site_threads, &t->site_threads_room, r->thread_count, sizeof *t->site_threads);
 	for (size_t i = 0; i < r->thread_count; i++)
-		t->site_threads[i] = (struct site_thread){.thread = (uint32_t)i};
+		v[i] = (struct site_thread){.thread = (uint32_t)i};
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const struct ms_replay_cell *c = &r->cells[i];
 		if (c->site != site)
@@ -43,12 +35,16 @@ static void add_cells(struct trace *t, struct site_detail *d, const struct ms_re
 		d->size_blocks[c->class] += c->live.blocks;
 		d->size_bytes[c->class] += c->live.bytes;
 		d->size_calls[c->class] += ms_replay_calls(r, i);
-		t->site_threads[c->thread].live_bytes += c->live.bytes;
-		t->site_threads[c->thread].allocations += ms_replay_calls(r, i);
+		v[c->thread].live_bytes += c->live.bytes;
+		v[c->thread].allocations += ms_replay_calls(r, i);
 	}
 	for (size_t i = 0; i < r->thread_count; i++)
-		if (t->site_threads[i].live_bytes || t->site_threads[i].allocations)
-			add_thread(d, &t->site_threads[i]);
+		if (v[i].live_bytes || v[i].allocations)
+			v[d->thread_count++] = v[i];
+	if (d->thread_count)
+		qsort(v, d->thread_count, sizeof *v, larger_first);
+	for (size_t i = 0; i < THREADS && i < d->thread_count; i++)
+		d->threads[i] = v[i];
 }
 
 struct survey {
