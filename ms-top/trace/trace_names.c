@@ -19,19 +19,29 @@ bool trace_names_came(struct trace *t, uint64_t *seen)
 	return now != before;
 }
 
-/* Returns the fields that do not depend on the logical frame. */
-static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t number)
+static struct trace_frame logical_frame(const struct trace *t, uint32_t number,
+					struct ms_frame_names names, size_t part)
 {
+	static const struct ms_named unknown;
+	const struct ms_recording *rec = t->follow->rec;
 	const struct ms_frame *f = &rec->frames.v[number < rec->frames.n ? number : 0];
 	const struct ms_row *m = ms_module_of(rec, f->module);
-	struct trace_frame out = {
-		.note = number ? ms_frame_note(f) : "truncated", .address = f->address, .full = ""};
-	if (m) {
-		const char *path = m->text[MS_MODULE_PATH - 2];
-		out.module = path ? basename(path) : NULL;
-		out.address -= m->number[MS_MODULE_BIAS];
-	}
-	return out;
+	const struct ms_named *n = part < names.n ? &names.v[part] : &unknown;
+	const char *note = number ? ms_frame_note(f) : "truncated",
+		   *cwd = rec->info.text[MS_INFO_CWD];
+	return (struct trace_frame){.function = t->full_names && n->at.function ? n->at.function
+										: n->brief,
+				    .full = n->at.function ? n->at.function : "",
+				    .file = n->at.file,
+				    .path = ms_path_below(n->at.file, cwd, cwd ? strlen(cwd) : 0),
+				    .line = n->at.line,
+				    .module = ms_base_name(m ? m->text[MS_MODULE_PATH - 2] : NULL),
+				    .address = f->address - (m ? m->number[MS_MODULE_BIAS] : 0),
+				    .note = note,
+				    .inlined = n->at.inlined,
+				    .runtime = n->runtime || (note && n != &unknown),
+				    .wrapper = n->wrapper,
+				    .pending = names.n == 0};
 }
 
 size_t trace_parts(const struct trace *t, uint32_t frame)
@@ -42,23 +52,7 @@ size_t trace_parts(const struct trace *t, uint32_t frame)
 
 struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part)
 {
-	const struct ms_recording *rec = t->follow->rec;
-	const char *cwd = rec->info.text[MS_INFO_CWD];
-	struct trace_frame f = frame_of(rec, frame);
-	struct ms_frame_names names = ms_names_of(t->names, rec, frame);
-	f.pending = names.n == 0;
-	if (part >= names.n)
-		return f;
-	const struct ms_named *n = &names.v[part];
-	f.function = t->full_names && n->at.function ? n->at.function : n->brief;
-	f.full = n->at.function ? n->at.function : "";
-	f.file = n->at.file;
-	f.path = ms_path_below(f.file, cwd, cwd ? strlen(cwd) : 0);
-	f.line = n->at.line;
-	f.inlined = n->at.inlined;
-	f.runtime = n->runtime || f.note;
-	f.wrapper = n->wrapper;
-	return f;
+	return logical_frame(t, frame, ms_names_of(t->names, t->follow->rec, frame), part);
 }
 
 bool trace_next_frame(struct trace_stack *s, struct trace_frame *f)
@@ -67,8 +61,9 @@ bool trace_next_frame(struct trace_stack *s, struct trace_frame *f)
 	if (!s->node || s->node >= rec->nodes.n)
 		return false;
 	const struct ms_node *n = &rec->nodes.v[s->node];
-	*f = trace_part(s->t, n->frame, s->part);
-	if (++s->part >= trace_parts(s->t, n->frame)) {
+	struct ms_frame_names names = ms_names_of(s->t->names, rec, n->frame);
+	*f = logical_frame(s->t, n->frame, names, s->part);
+	if (++s->part >= names.n) {
 		s->node = n->parent;
 		s->part = 0;
 	}
