@@ -176,3 +176,22 @@ char *ms_format_duration(char buf[MS_UNIT_BUF], uint64_t ns)
 	}
 	return buf;
 }
+
+char *ms_format_seconds(char buf[MS_UNIT_BUF], uint64_t ns)
+{
+	char digits[16];
+	int n = snprintf(digits, sizeof digits, "%09llu", (unsigned long long)(ns % 1000000000));
+	while (n && digits[n - 1] == '0')
+		n--;
+	snprintf(buf, MS_UNIT_BUF, "%llu%s%.*ss", (unsigned long long)(ns / 1000000000),
+		 n ? "." : "", n, digits);
+	return buf;
+}
+
+uint64_t ms_round_down(uint64_t n)
+{
+	uint64_t unit = 1;
+	while (unit <= n / 10)
+		unit *= 10;
+	return !n ? 0 : unit <= n / 5 ? unit * 5 : unit <= n / 2 ? unit * 2 : unit;
+}

@@ -27,3 +27,8 @@ char *ms_format_delta(char buf[MS_UNIT_BUF], int64_t bytes); /* "+6.1 MiB", "-12
 char *ms_format_count(char buf[MS_UNIT_BUF], uint64_t n);    /* "1,204,118" */
 char *ms_format_duration(char buf[MS_UNIT_BUF],
 			 uint64_t ns); /* "1h 12m 08s", "58m 12s", "3.204 s", "0.31 ms" */
+/* Writes an exact duration, which ms_parse_duration reads: "0.25s", "3s". */
+char *ms_format_seconds(char buf[MS_UNIT_BUF], uint64_t ns);
+
+/* Returns the largest of 1, 2, 5, 10, 20, 50, ... that is not above `n`; 0 for 0. */
+uint64_t ms_round_down(uint64_t n);

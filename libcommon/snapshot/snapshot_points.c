@@ -417,17 +417,6 @@ static int limits(struct build *b, uint64_t *first, uint64_t *last)
 	return 0;
 }
 
-/* Returns a time in the form that --at accepts, such as "0.25s". */
-static const char *seconds(struct build *b, uint64_t ns)
-{
-	char digits[16];
-	int n = snprintf(digits, sizeof digits, "%09llu", (unsigned long long)(ns % 1000000000));
-	while (n && digits[n - 1] == '0')
-		n--;
-	return ms_arena_printf(&b->arena, "%llu%s%.*ss", (unsigned long long)(ns / 1000000000),
-			       n ? "." : "", n, digits);
-}
-
 static bool has_label(const struct build *b, const char *label)
 {
 	for (size_t i = 0; i < b->label_count; i++)
@@ -441,21 +430,17 @@ static uint64_t every_ns(const struct build *b)
 {
 	struct running *p = b->all.n == 1 ? b->all.v[0] : NULL;
 	struct ms_err why = {0};
-	uint64_t every = 1;
 	if (b->opt->every_ns || !b->opt->spread || !p || ms_recording_is_polled(p->keep.rec))
 		return b->opt->every_ns;
 	if (!p->glance)
 		p->glance = ms_recording_open_parts(p->path, &why);
-	uint64_t least = p->glance ? ms_recording_length(p->glance) / b->opt->spread : 0;
-	while (every * 10 <= least)
-		every *= 10;
-	return !least ? 0 : every * 5 <= least ? every * 5 : every * 2 <= least ? every * 2 : every;
+	return p->glance ? ms_round_down(ms_recording_length(p->glance) / b->opt->spread) : 0;
 }
 
 int ms_points_every(struct build *b)
 {
 	uint64_t every = every_ns(b), first, last;
-	char buf[2][MS_UNIT_BUF];
+	char buf[3][MS_UNIT_BUF];
 	if (!every)
 		return 0;
 	for (size_t i = 0; i < b->all.n; i++)
@@ -471,13 +456,15 @@ int ms_points_every(struct build *b)
 			"--every makes %s points of %s: use %s or more, or a part with --from and "
 			"--to (at most 10,000 points)",
 			ms_format_count(buf[0], n - i), ms_format_duration(buf[1], last - first),
-			seconds(b, ((last - first) / EVERY_MOST / 1000000 + 1) * 1000000));
+			ms_format_seconds(buf[2],
+					  ((last - first) / EVERY_MOST / 1000000 + 1) * 1000000));
 	const char **labels = ms_arena_alloc(&b->arena, (b->label_count + (n > i ? n - i : 0) + 1) *
 								sizeof *labels);
 	size_t count = b->label_count;
 	memcpy(labels, b->labels, count * sizeof *labels);
 	for (; i < n; i++) {
-		const char *label = seconds(b, i * every);
+		const char *label =
+			ms_arena_strdup(&b->arena, ms_format_seconds(buf[0], i * every));
 		if (!has_label(b, label))
 			labels[count++] = label;
 	}

@@ -2,8 +2,8 @@
  * Follows a trace that is still being written, or reads a finished one. Each call applies the
  * blocks completed since the last call, and every byte is read once.
  *
- * The model is never finished, so that more events can be applied. Callers compute the sums that
- * ms_replay_finish would: see replay_cells.h.
+ * The model is never finished, so that more events can be applied. Callers compute its sums by
+ * ms_replay_sum_cells.
  */
 #pragma once
 

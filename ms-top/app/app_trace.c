@@ -237,8 +237,8 @@ static void save(struct app *a, int arg)
 {
 	(void)arg;
 	struct trace *t = a->trace;
-	char point[64];
-	trace_point(t, point, sizeof point);
+	char point[MS_UNIT_BUF];
+	trace_point(t, point);
 	if (t->waiting)
 		app_say(a, "not there yet");
 	else if (!t->follow->rec->replay.events)
@@ -360,14 +360,14 @@ static size_t copy(struct app *a, char *text, size_t room)
 	struct trace *t = a->trace;
 	const struct list *l = &t->lists[t->view];
 	struct copying c = {.text = text, .room = room};
-	char live[MS_UNIT_BUF], count[MS_UNIT_BUF], when[64];
+	char live[MS_UNIT_BUF], count[MS_UNIT_BUF], when[MS_UNIT_BUF];
 	uint32_t node = t->detail.node;
 	if (!t->in_site && t->view == TRACE_SITES && l->has)
 		node = (uint32_t)l->selected;
 	else if (!t->in_site)
 		return 0;
 	const struct trace_site *s = trace_find(t, node);
-	trace_point(t, when, sizeof when);
+	trace_point(t, when);
 	if (s)
 		put(&c, "%s in %s block%s, %.100s at %s\n", ms_format_size(live, s->sum.live_bytes),
 		    ms_format_count(count, s->sum.live_blocks), s->sum.live_blocks == 1 ? "" : "s",

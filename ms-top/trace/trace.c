@@ -543,14 +543,9 @@ bool trace_paused(const struct ms_recording *rec)
 
 uint64_t trace_step(const struct trace *t)
 {
-	uint64_t fair = ms_follow_reached(t->follow) / 60, step = t->follow->rec->head->tick_ns;
-	static const unsigned factors[] = {2, 5, 10};
-	uint64_t unit = 1000;
-	while (unit * 10 <= fair)
-		unit *= 10;
-	for (int i = 0; i < 3 && unit * factors[i] <= fair; i++)
-		step = unit * factors[i] > step ? unit * factors[i] : step;
-	return unit > step && unit <= fair ? unit : step;
+	uint64_t step = ms_round_down(ms_follow_reached(t->follow) / 60),
+		 tick_ns = t->follow->rec->head->tick_ns;
+	return step >= 1000 && step > tick_ns ? step : tick_ns;
 }
 
 void trace_travel(struct trace *t, uint64_t ns)
@@ -572,17 +567,11 @@ void trace_travel(struct trace *t, uint64_t ns)
 	past_ask(t->past, path, t->past_ns, rec->replay.position > ALL_EVENTS);
 }
 
-void trace_point(const struct trace *t, char *text, size_t room)
+char *trace_point(const struct trace *t, char text[MS_UNIT_BUF])
 {
 	const struct ms_recording *rec = t->follow->rec;
-	uint64_t ns = t->in_past ? t->past_ns : rec->replay.last_tick * rec->head->tick_ns;
-	int n = snprintf(text, room, "%llu.%09llu", (unsigned long long)(ns / 1000000000),
-			 (unsigned long long)(ns % 1000000000));
-	while (n > 1 && text[n - 1] == '0')
-		n--;
-	if (n > 1 && text[n - 1] == '.')
-		n--;
-	snprintf(text + n, room - (size_t)n, "s");
+	uint64_t latest_ns = rec->replay.last_tick * rec->head->tick_ns;
+	return ms_format_seconds(text, t->in_past ? t->past_ns : latest_ns);
 }
 
 const char *trace_state(const struct trace *t, bool *trouble)

@@ -20,6 +20,7 @@
 #include "ms-top/rows/rows.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
+#include "libcommon/base/units.h"
 #include "libcommon/trace/follow.h"
 #include "libcommon/symbols/frame_names.h"
 #include "libcommon/stats/trend.h"
@@ -242,8 +243,8 @@ const char *trace_verdict(const struct trace *t, struct trace_site *s);
 void trace_travel(struct trace *t, uint64_t ns);
 /* Returns the step of time travel, in ns. */
 uint64_t trace_step(const struct trace *t);
-/* Stores the moment that the screen shows, in the syntax of ms-snap --at. */
-void trace_point(const struct trace *t, char *text, size_t room);
+/* Stores the moment that the screen shows, in the syntax of ms-snap --at, and returns `text`. */
+char *trace_point(const struct trace *t, char text[MS_UNIT_BUF]);
 /* Returns the state in a few words: recording, ended, ... *trouble: the state is a problem. */
 const char *trace_state(const struct trace *t, bool *trouble);
 

@@ -137,6 +137,27 @@ static void test_formats(void)
 	same(ms_format_duration(b, UINT64_C(3492000000000)), "58m 12s");
 	same(ms_format_duration(b, UINT64_C(4328000000000)), "1h 12m 08s");
 	same(ms_format_duration(b, UINT64_C(59999600000)), "1m 00s");
+	same(ms_format_seconds(b, 0), "0s");
+	same(ms_format_seconds(b, 250000000), "0.25s");
+	same(ms_format_seconds(b, UINT64_C(10000000000)), "10s");
+	same(ms_format_seconds(b, 1000000001), "1.000000001s");
+	same(ms_format_seconds(b, UINT64_MAX), "18446744073.709551615s");
+}
+
+static void test_round(void)
+{
+	static const uint64_t t[][2] = {
+		{0, 0},       {1, 1},
+		{4, 2},       {5, 5},
+		{9, 5},       {10, 10},
+		{19, 10},     {1999, 1000},
+		{2000, 2000}, {UINT64_MAX, UINT64_C(10000000000000000000)},
+	};
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		if (ms_round_down(t[i][0]) != t[i][1]) {
+			printf("%" PRIu64 " down: %" PRIu64 "\n", t[i][0], ms_round_down(t[i][0]));
+			failures++;
+		}
 }
 
 int main(void)
@@ -145,5 +166,6 @@ int main(void)
 	test_durations();
 	test_counts();
 	test_formats();
+	test_round();
 	return failures != 0;
 }
