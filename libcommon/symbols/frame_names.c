@@ -25,7 +25,6 @@ struct slot {
 
 struct question {
 	uint32_t frame, module;
-	bool guest; /* the frame is the recorder's own code */
 	struct ms_frame_question ask;
 };
 
@@ -83,7 +82,8 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	for (size_t i = 0; i < count; i++)
 		v[i] = name_of(
 			n, &n->lookup,
-			q->guest || ms_is_runtime(f->module.path, found[i].function, found[i].file),
+			f->module.kind == MS_SYMBOLS_RECORDER ||
+				ms_is_runtime(f->module.path, found[i].function, found[i].file),
 			&found[i]);
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
@@ -152,12 +152,6 @@ uint64_t ms_names_answers(struct ms_names *n, bool *pending)
 
 /* ---- what is known at once ---- */
 
-static bool of_guest(const struct ms_recording *t, const struct ms_frame *f)
-{
-	const struct ms_row *m = ms_module_of(t, f->module);
-	return m && m->number[MS_MODULE_KIND] == 3;
-}
-
 /* Returns the table entry of a frame without a name; its module may still show that it belongs to
  * the runtime. */
 static struct slot nameless(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
@@ -187,7 +181,7 @@ static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32
 static void find(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];
-	struct question q = {.frame = frame, .module = f->module, .guest = of_guest(t, f)};
+	struct question q = {.frame = frame, .module = f->module};
 	struct slot *s = &n->slots[frame];
 	if (!frame || ms_frame_note(f))
 		*s = nameless(n, t, frame);

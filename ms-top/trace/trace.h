@@ -295,7 +295,7 @@ struct trace_stack {
 	bool in_user_code; /* used by trace_next_row: a row of user code was returned */
 	size_t number;     /* used by trace_next_row: index of the next frame */
 };
-/* Returns the next frame in `f`. False = the walk is over. */
+/* Stores the next frame in `f`. False = the walk is over. */
 bool trace_next_frame(struct trace_stack *s, struct trace_frame *f);
 /* Describes a row of a stack: a logical frame or, unless names are full, a run of runtime frames,
  * which is shown as its frame next to user code. */
@@ -304,7 +304,7 @@ struct trace_stack_row {
 	size_t number; /* index of that frame, 0 = the innermost */
 	size_t more;   /* number of further frames in the row */
 };
-/* Returns the next row in `r`. False = the walk is over. */
+/* Stores the next row in `r`. False = the walk is over. */
 bool trace_next_row(struct trace_stack *s, struct trace_stack_row *r);
 /* Names a site as ms-report does: after the first frame of user code. */
 struct trace_site_name {
