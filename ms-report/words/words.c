@@ -252,10 +252,9 @@ struct words words_quality(struct model *m)
 				 : "complete");
 	add_some(m, &w, q->events_lost, "event", "LOST");
 	if (figure_some(q->sampled_bytes))
-		words_add(&w,
-			  SAY("sampled every %s allocated: figures are estimates, with 95 "
-			      "%% intervals",
-			      say_size(m, q->sampled_bytes)));
+		words_add(&w, SAY("sampled every %s allocated: figures are estimates, with 95 "
+				  "%% intervals",
+				  say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)
 		words_add(&w, "figures from /proc only: allocations were not recorded");
 	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m) && !unhooked)
