@@ -190,7 +190,7 @@ int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struc
 			snprintf(most, sizeof most, "%" PRIu64, r->most & INT64_MAX);
 			snprintf(met, sizeof met, "%" PRIu64, r->met & INT64_MAX);
 		}
-		snprintf(over, sizeof over, "%s blocks are more than the %s that it may hide", met,
+		snprintf(over, sizeof over, "together %s blocks, more than the %s that it may hide", met,
 			 most);
 		rc = ms_sql_execf(db, err, insert, (long long)stage, r->file, r->line, r->text,
 				  (long long)(r->over       ? r->over
@@ -226,7 +226,7 @@ static void say_rule(const struct ms_cli *cli, sqlite3_stmt *q)
 			      ms_format_size(bytes, (uint64_t)sqlite3_column_int64(q, 4)),
 			      ms_format_count(calls, (uint64_t)sqlite3_column_int64(q, 5)));
 	else
-		ms_cli_remark(cli, "'%s' (%s, line %lld) is not applicable to %lld site%s: %s",
+		ms_cli_remark(cli, "'%s' (%s, line %lld) was not applied to %lld site%s: %s",
 			      text(q, 2), text(q, 0), line, others, others == 1 ? "" : "s",
 			      text(q, 7));
 }

@@ -176,8 +176,8 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 	struct ms_err why = {0};
 	if (place(w, spec, MG_HOOK_CUSTOM, at, &why))
 		ms_err_set(w->err,
-			   "some allocations by the program's own operators new and delete are "
-			   "missing: '%s' cannot be hooked (%s)",
+			   "the program's own operators new and delete are recorded in part: '%s' "
+			   "cannot be hooked (%s)",
 			   spec->name, why.text);
 }
 

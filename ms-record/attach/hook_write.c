@@ -87,7 +87,7 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	if (i == MG_HOOKS_MAX)
 		return ms_err_set(err, HOOK_LIMIT_REACHED);
 	if (!w->hooks_at)
-		return ms_err_set(err, "the program has no memory left for the hook");
+		return ms_err_set(err, "memory for the hook could not be allocated in the program");
 	uint64_t at = i < w->count ? w->hooks[i].slot : slot_for(w, &place->module);
 	if (!at)
 		return ms_err_set(

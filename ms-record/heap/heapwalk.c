@@ -222,7 +222,7 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 		before = here;
 		here = p;
 		if (k->found.n > BLOCKS_MOST || walk_over(k)) {
-			walk_missing(k, "the heap has too many blocks");
+			walk_missing(k, "the heap has too many blocks to walk");
 			return;
 		}
 	}

@@ -174,5 +174,7 @@ int exec_env_change(pid_t pid, const char *guest, const char *socket, struct ms_
 	descriptor_close(p.h.mem);
 	free(p.all.v);
 	free(p.strings);
-	return good ? 0 : ms_err_set(err, "LD_PRELOAD in its environment cannot be changed");
+	return good ? 0
+		    : ms_err_set(err, "the recorder's library cannot be added to LD_PRELOAD in its "
+				      "environment");
 }

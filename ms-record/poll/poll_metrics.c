@@ -68,7 +68,7 @@ static void put_trend(const struct poll *p, FILE *f)
 static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *s)
 {
 	const struct ms_proc_sample *x = &p->taker.last_one;
-	put_number(p, f, "up", NULL, "Whether the process is running and watched.", !p->over);
+	put_number(p, f, "up", NULL, "1 while the process runs and is polled, else 0.", !p->over);
 	put_number(p, f, "resident_bytes", "bytes", "Resident memory.", s->rss);
 	put_number(p, f, "heap_bytes", "bytes",
 		   "Resident bytes of brk and private anonymous memory.", s->heap);

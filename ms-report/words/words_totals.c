@@ -86,7 +86,7 @@ struct words words_scan_terms(struct model *m)
 		all.refused += s->refused;
 	}
 	if (all.align == 1)
-		words_add(&w, "for pointers at any address (--leak-check=align:1)");
+		words_add(&w, "for pointers at unaligned addresses, too (--leak-check=align:1)");
 	else if (all.align == 4)
 		words_add(&w, "for pointers at multiples of 4 bytes (--leak-check=align:4)");
 	if (all.mask)

@@ -181,7 +181,7 @@ def own():
     short = build("short_delete", BUMP.replace("<unistd.h>", "<unistd.h>\n#include <cstdio>").replace("{ gone += p != nullptr; }", "{}"), "-Os", cc="g++")
     totals, said = record(short)
     check(totals.get("allocations") == 400 + 2, f"short_delete: {totals}")
-    check("some allocations by the program's own operators new and delete are missing: '_ZdlPv' cannot be hooked (its code is too short for a jump)" in said, said)
+    check("the program's own operators new and delete are recorded in part: '_ZdlPv' cannot be hooked (its code is too short for a jump)" in said, said)
     through = build("through", BUMP.replace("take(n); }", "malloc(n); }").replace("<unistd.h>", "<unistd.h>\n#include <cstdio>"), cc="g++")
     totals, said = record(through)
     check(totals.get("allocations") == 400 + 3 and "operators" not in said, f"through: {totals} {said}")

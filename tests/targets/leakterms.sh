@@ -39,8 +39,8 @@ for case in 8:875:87500 4:750:75000 1:0:0; do
 	want "packed in the heap, align $align" "${rest#*:}" "$(unreachable heap_body)"
 	want "scan, align $align" "$align|-" "$(scan)"
 done
-ms-report --leaks run.trace | grep -qx "Scan  *for pointers at any address (--leak-check=align:1)"
-ms-report --leaks --md run.trace | grep -qF 'Scan: for pointers at any address'
+ms-report --leaks run.trace | grep -qx "Scan  *for pointers at unaligned addresses, too (--leak-check=align:1)"
+ms-report --leaks --md run.trace | grep -qF 'Scan: for pointers at unaligned addresses, too'
 record packed
 want "packed" 875 "$(unreachable body)"
 want "scan" "8|-" "$(scan)"

@@ -311,7 +311,7 @@ def suppressions():
         (1, "lsan.supp", 3, "leak:^/opt/quote*quoted$", 2, 9000, 40, 300, 30000, 1, "some frames have no names", None, None),
         (1, "lsan.supp", 4, "leak:never_there", 0, 0, 0, 0, 0, 1, "some frames have no names", None, None)])
     for part in ("'leak:Parser::dup' (lsan.supp, line 2) hides 2 sites: 42.0 KiB live at the end, 450 allocations",
-                 "'leak:never_there' (lsan.supp, line 4) is not applicable to 1 site: some frames have no names"):
+                 "'leak:never_there' (lsan.supp, line 4) was not applied to 1 site: some frames have no names"):
         expect(f"lsan: '{part}' in {message!r}", part in message, True)
     image, _, message = run(["--suppress", "valgrind.supp"])
     expect("valgrind", rows(load(image), "SELECT line, rule, sites, live_bytes, not_applicable, note FROM suppression"), [
@@ -319,7 +319,7 @@ def suppressions():
         (23, "quote, by line", 1, 0, 3, "some frames have no names"),
         (29, "of a verdict that 3 does not have", 0, 0, 1, "some frames have no names"),
         (36, "unknown where 4 was not scanned", 0, 0, 1, "the verdict is not known")])
-    expect("valgrind: verdict", "line 36) is not applicable to 1 site: the verdict is not known" in message, True)
+    expect("valgrind: verdict", "line 36) was not applied to 1 site: the verdict is not known" in message, True)
     _, _, message = run(["--not-function", "^$", "--suppress", "idle.supp"])
     expect("idle", message, "ms-filter: 1 suppression matches nothing\n")
     for text, line in (("leak:a\nbad\n", 2), ("\n#\nleak:\n", 3), ("race:x\n", 1), ("leak:*\n", 1), ("{\n a\n Memcheck:Leak\n}\n", 1),
