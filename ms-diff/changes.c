@@ -200,9 +200,9 @@ static void judge_figure(struct work *w, size_t i, int f)
 	x->significant &= !c->row->hidden;
 }
 
-/* Marks a change of the peak as not significant if the bytes allocated did not change
- * significantly: the peak also depends on thread timing, which too few runs cannot show, and on
- * which allocations were sampled. */
+/* If the runs have threads or are sampled, marks a change of the peak as not significant unless
+ * the bytes allocated changed significantly: the peak also varies with thread timing, by more than
+ * a few runs may show, and with the choice of the sampled allocations. */
 static void leave_to_timing(const struct work *w, struct change *c)
 {
 	if ((w->threaded || w->sampled) && !c->figures[DIFF_ALLOCATED].significant)

@@ -97,7 +97,7 @@ struct module {
 	/* Numbers of frames of this module in any stack: all, without a function name, with a
 	 * function name but no line. */
 	uint64_t frames, nameless, lineless;
-	const char *sources; /* path that begins with the folder of all sources; NULL = not known */
+	const char *sources; /* path of one source; begins with the folder of all; NULL = unknown */
 	size_t sources_length; /* length of the folder in `sources` */
 };
 

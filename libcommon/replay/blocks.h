@@ -42,7 +42,8 @@ struct ms_block_slot {
 };
 #define MS_BLOCK_WIDE UINT32_MAX
 
-/* Number of sizes of old groups, each with a list of free groups. */
+/* Number of sizes of groups of blocks older than the window; each size has a list of free
+ * groups. */
 #define MS_BLOCK_ROOMS 12u
 
 struct ms_blocks {

@@ -36,9 +36,9 @@
 static const struct terms {
 	unsigned callers, sizes, lines;
 	uint64_t times;
-	bool itself;   /* no function of the runtime lies between the wrapper and the allocator */
-	bool each;     /* each line with several callers must have several sizes */
-	bool the_most; /* the function has more than half of its module's sites */
+	bool itself;   /* if set, no runtime function may lie between wrapper and allocator */
+	bool each;     /* if set, each line with several callers must have several sizes */
+	bool the_most; /* if set, the function must have more than half of its module's sites */
 } terms[] = {
 	[MS_HINT_NONE] = {4, 3, 2, 1, true, true, true},
 	[MS_HINT_GROW] = {2, 2, 4, 1, false, false, false},

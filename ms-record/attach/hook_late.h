@@ -37,7 +37,7 @@ void hook_late_placed(struct session *s, size_t i, struct hook_results *results)
 bool hook_late_missing(const struct session *s, size_t i);
 void hook_late_free(struct hook_late *l);
 /* Tells whether a thread of the process that loaded a module waits until the module is hooked, or
- * no longer waits. Any thread may call this. */
+ * no longer waits. May be called from any thread. */
 bool hook_late_asked(const struct session *s);
 /* If a thread of the process waits because it loaded a module: hooks the new modules and resumes
  * the thread. If one no longer waits: reports the functions in the new modules as not hooked. */

@@ -22,5 +22,5 @@ void module_file_find(struct modules *all, struct module *m, const char *name,
  * permitted. */
 int module_file_open(const struct process *process, const struct attach_map *p, const char *path,
 		     bool *other);
-/* Keeps the file mapped at `p` open for later use. Any thread may call this. */
+/* Keeps the file mapped at `p` open for later use. May be called from any thread. */
 void module_file_hold(const struct process *process, const struct attach_map *p);

@@ -13,8 +13,8 @@ void modules_hand_over(struct modules *to, struct modules *from);
 void modules_inherit(struct modules *all, struct modules *parent);
 /* Reads /proc/PID/maps. */
 void modules_read_maps(struct modules *all);
-/* Opens the files of code in the mappings last read, before the process can remove or replace
- * them. */
+/* Opens the files of code in the mappings last read, and keeps them open, since the process may
+ * remove or replace the files later. */
 void modules_hold_files(struct modules *all);
 /* Lists the functions of the modules in the mappings last read, for modules without unwind tables.
  * The process waits meanwhile, since its handshake is not answered yet. */

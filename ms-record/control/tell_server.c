@@ -281,8 +281,8 @@ void tell_turn(struct control *c)
 	if (t->epoll < 0)
 		return;
 	receive_requests(t);
-	/* Jobs are processed one after the other. A scan may take long, so during a scan the
-	 * following jobs are processed, too, except further scans and stops. */
+	/* Jobs are processed one at a time. But a scan may take long, so the jobs behind it are
+	 * processed while it runs, except further scans and stops. */
 	bool scans = false;
 	for (struct tell_job **at = &t->first, *j; (j = *at);) {
 		bool waits = scans && (j->verb >= TELL_LEAK_CHECK || j->verb == TELL_STOP);

@@ -53,8 +53,8 @@ void drain_add(struct drain *d, struct session *s);
 /* Returns the session of a newly forked child, or NULL. The caller finds the child's process and
  * then passes the session to drain_add. */
 struct session *drain_next_child(struct drain *d);
-/* Tells whether a pool has slots for forked children: the pool whose memory has this inode, or
- * any pool if `inode` is 0. */
+/* Tells whether the pool whose memory has this inode was made with slots for forked children, free
+ * or in use; if `inode` is 0, whether any pool was. */
 bool drain_has_pool(struct drain *d, uint64_t inode);
 /* Waits until all sessions have ended, and ends the thread. */
 void drain_stop(struct drain *d);

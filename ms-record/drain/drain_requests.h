@@ -21,7 +21,7 @@ enum drain_request_kind {
 struct drain_request {
 	enum drain_request_kind kind;
 	char name[256];
-	/* Results, valid once `done` is set. The figures are totals of the running program
+	/* Results, valid once `done` is set: a ticket, and totals of the running program
 	 * images. */
 	uint64_t ticket; /* ticket of the last batch passed to the writing thread */
 	struct figures {

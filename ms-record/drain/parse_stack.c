@@ -75,7 +75,7 @@ static void fill_nodes(struct session *s, struct reader *r)
 }
 
 /* Returns the node of a stack deeper than --depth: outermost frames, a marker for the cut,
- * innermost frames. The first of the innermost frames changes only in steps, so that nodes are not
+ * innermost frames. The cut moves only in steps of several frames, so that nodes are not
  * rebuilt whenever a deep stack grows or shrinks. */
 static uint32_t cut_stack(struct session *s, struct reader *r)
 {

@@ -616,8 +616,8 @@ void mg_user_begin(struct mg_session *s);
 /* Tells whether an allocation was made inside a hooked function of the program, if the gate is
  * MG_GATE_HOOKED. Then it is recorded as backing of a custom heap, or not at all. */
 bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size);
-/* Tells whether an allocation made while sampling is inside a hooked function of the program, so
- * that it is not recorded. */
+/* Tells whether an allocation is made inside a hooked function of the program. If so, the caller,
+ * which has chosen the allocation by sampling, does not record it. */
 bool mg_custom_hides(const uint64_t *frame);
 /* Tells whether a free is called by a hooked function of the program that frees the same block, if
  * the gate is MG_GATE_HOOKED. */

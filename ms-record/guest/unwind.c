@@ -186,8 +186,8 @@ static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, ui
 	}
 }
 
-/* Does what take() does for steps that do not need bp and whose sp is computed, so that only
- * their return addresses have to be compared later. */
+/* Replaces frames as take() does, by steps that do not need bp and whose sp is computed from the
+ * sp of the inner frame: later walks compare only the return addresses of these frames. */
 MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_t *out)
 {
 	uint32_t at = (uint32_t)(base + 1), checks = base ? t->frame[base - 1].checks_to : 0;

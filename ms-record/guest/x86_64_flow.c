@@ -373,8 +373,8 @@ static bool execute(struct way *w, const struct instruction *in)
 
 /* ---- following paths ------------------------------------------------------------------------- */
 
-/* Returns the unwinding rule at a return instruction that finds the return address at w->sp; 0 =
- * it does not return from this frame. */
+/* Returns the unwinding rule that follows from a path to a return instruction, which pops the
+ * return address from w->sp; 0 = the instruction may not return from this frame. */
 static uint64_t rule_at_return(const struct search *s, const struct way *w)
 {
 	struct value ra = w->sp, bp = w->bp;

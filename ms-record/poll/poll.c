@@ -126,7 +126,8 @@ static void take_sample(struct poll *p, bool detail)
 /* Sleeps until `at`, in ns since the start, or until a signal or the end of the process. */
 static void wait_until(struct poll *p, uint64_t at)
 {
-	/* With short intervals it is cheaper to detect the end by the next sample. */
+	/* With short intervals, the next sample detects the end of the process soon enough, at less
+	 * cost than a poll of its pidfd. */
 	bool often = p->rec->interval_ns < OFTEN_NS;
 	struct pollfd fds[] = {{.fd = p->signals, .events = POLLIN},
 			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};

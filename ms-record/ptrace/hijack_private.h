@@ -23,7 +23,8 @@ bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
 
 /* ---- hijack_guard.c ---- */
 
-/* Holds what a helper's guard shares with the process that made the helper. */
+/* Describes memory shared by the process that made a helper and the helper's guard, a process that
+ * watches the helper. */
 struct guard_room {
 	int mends; /* atomic: not 0 = patched code needs repair if the helper is killed */
 	int ended; /* atomic: the guard killed the helper for holding threads too long */

@@ -47,10 +47,12 @@ struct scan *scan_new(void);
 void scan_free(struct scan *s);
 const struct scan_result *scan_result(const struct scan *s);
 
-/* Returns the session's event count, as of the draining thread's last round. For any thread. */
+/* Returns the session's event count, as of the draining thread's last round. May be called
+ * from any thread. */
 uint64_t scan_events(const struct scan *q);
-/* Tells whether the process is held at its end for a scan. *read: bytes of its memory read so far;
- * *due: about how many there are, 0 = not known yet. For any thread. */
+/* Tells whether the process is held at its end for a scan. Stores in *read the bytes of its memory
+ * read so far, in *due about how many there are to read; 0 = not known yet. May be called from any
+ * thread. */
 bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);
 
 /* Lists callbacks for the processes of a traced tree; called by the thread that traces it. */

@@ -161,9 +161,10 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	return 0;
 }
 
-/* Returns the stack of the thread with its control block at `tcb`. The block holds the stack's
- * start and size next to each other, so mappings right beside the stack are left out. Empty if
- * start and size are not found, or the stack does not hold `inside`, or ends behind `end`. */
+/* Returns the stack of the thread whose control block is at `tcb`. The block holds the stack's
+ * start and size next to each other, so mappings right beside the stack are left out. Returns an
+ * empty span if start and size are not found, or give a stack that does not contain `inside` or
+ * ends above `end`. */
 static struct span stack_of(const struct roots *r, uint64_t tcb, uint64_t inside, uint64_t end)
 {
 	uint64_t w[TCB_BYTES / 8];

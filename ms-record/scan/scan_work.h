@@ -33,7 +33,7 @@ struct frozen {
 	struct hijack h;
 	bool open, made; /* made: the copy can be read */
 	bool looked;     /* `served` and `watched` are known */
-	bool served;     /* userfaultfd: some missing pages are not zero */
+	bool served;     /* userfaultfd serves some missing pages, which need not be zero */
 	bool watched;    /* userfaultfd: the process may notice the copy */
 	pid_t own, its;  /* the copy's PID, here and in the process's namespace; 0 = no copy */
 	MS_ARRAY(struct memory_part) apart;
@@ -172,7 +172,7 @@ struct work {
 
 /* ---- scan.c ---- */
 
-/* Scans a session. */
+/* Scans the process of a session for leaks. */
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker);
 /* Waits until the live blocks are known, reads the memory, releases the process, and sets each
  * block's verdict. Before the call, the process is stopped, with `tid` one of its threads, or

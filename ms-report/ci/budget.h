@@ -18,8 +18,9 @@ struct budget {
 	size_t figure; /* index in figures[], or in site_figures[] */
 	enum budget_op op;
 	uint64_t value;
-	/* `change`: the budget limits a change. `delta`: of one figure, which is a total or, after
-	 * site(), a sum over the matching sites; otherwise of all sites of one kind. */
+	/* `change`: the budget limits a change between two runs. `delta`: the change is that of one
+	 * figure, summed over the matching sites if `site` is set; otherwise (no `delta`), the
+	 * change is counted or summed over all sites of `kind`. */
 	bool change, delta;
 	const char *total;
 	int kind;               /* enum diff_kind, or BUDGET_RENAMED */

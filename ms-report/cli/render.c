@@ -329,8 +329,8 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
  * of the compact form faster. */
 #define LONG_FORM_AUTO 16000000
 
-/* Returns the bytes of call stacks in the long form of JSON; 0 if the long form cannot be chosen.
- */
+/* Returns the number of bytes that call stacks take in the long form of JSON; 0 if the options rule
+ * out the long form, or choose a single site. */
 static uint64_t long_form_bytes(const struct page *p, const struct options *opt)
 {
 	bool asked = opt->layout == LAYOUT_AUTO || opt->layout == LAYOUT_FULL, json = false;

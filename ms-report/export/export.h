@@ -85,7 +85,7 @@ struct export
 	/* filled on request by a format */
 	struct table_of_bytes texts; /* different texts of places, each once, in order of first
 					use */
-	uint32_t *text_of;           /* by place: number of its text + 1; 0 = not made yet */
+	uint32_t *text_of;           /* by place: index in `texts` + 1; 0 = no text yet */
 	struct key_tree stacks;      /* call tree whose keys are numbers of texts */
 };
 

@@ -104,7 +104,8 @@ void est_cell_add(struct model *m, struct cell *to, const struct ms_spread *e);
 /* Returns a number cell as text for people. */
 const char *cell_number(struct model *m, const struct column *c, const struct cell *x,
 			enum row_kind kind);
-/* Returns the interval of a cell in low and high; false = it is exact, or not known. */
+/* Stores the limits of a cell's interval in *low and *high. Returns false if the cell's value is
+ * exact, or not known. */
 bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high);
 /* Tells whether any cell of a column has an interval. */
 bool est_column(const struct table *t, size_t column);

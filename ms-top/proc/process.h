@@ -51,7 +51,7 @@ struct process {
  * process. Call process_close in both cases. */
 int process_open(struct process *p, const char *root, pid_t pid, const struct history *rss,
 		 struct ms_err *err);
-/* Updates the figures. smaps is reread only as often as keeps its cost at a hundredth of the
- * time. */
+/* Updates the figures. Rereads smaps only so often that reading it takes at most a hundredth of
+ * the elapsed time. */
 void process_look(struct process *p);
 void process_close(struct process *p);
