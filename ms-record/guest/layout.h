@@ -191,7 +191,7 @@ struct mg_python {
 	uint8_t first_line, object[3], traceable, instructions; /* object: by enum mg_code_part */
 	uint8_t length, state, ascii, compact, bytes;
 	uint32_t ready;
-	uint64_t unread; /* guest: number of chains of frames that could not be read */
+	uint64_t unread; /* counted by the guest: chains of frames that could not be read */
 };
 
 /* Tells whether the frame with return address `ip` runs the interpreter's loop. */
@@ -231,13 +231,13 @@ struct mg_session {
 	uint32_t usable_size; /* 1: allocations carry their usable size (MG_F_USABLE) */
 	uint32_t mapped;      /* 1: MG_MAP and MG_UNMAP are recorded */
 	uint64_t sample_seed;
-	/* ms-record: 1 = no further ring can be made ready (limited by --buffer or ring_max) */
+	/* set by ms-record: 1 = no further ring can be ready (limit: --buffer or ring_max) */
 	uint32_t rings_short;
 	/* maximum time, in ms, for which a thread that ends the process is held while ms-record
 	 * reads its memory; 0 = not held */
 	uint32_t end_wait_ms;
 	uint32_t range_max;  /* entries of mg_range[2][] */
-	uint32_t unfiltered; /* ms-record: 1 = attached, and no thread has a seccomp filter */
+	uint32_t unfiltered; /* set by ms-record: 1 = attached; no thread has a seccomp filter */
 	uint64_t ranges_offset;
 	uint64_t wide_offset, wide_bytes;
 	uint32_t wide_count; /* number of rings that have a wide window */
@@ -254,17 +254,17 @@ struct mg_session {
 	uint64_t heartbeat; /* stamp of ms-record's last pass over all rings */
 	uint64_t ticks;     /* TSC at ms-record's last pass over all rings */
 	/* Requests for MG_PAUSED, by either side: see mg_settle. */
-	uint32_t told_paused; /* ms-record: 1 = a user of ms-record asked to pause */
-	uint32_t user_paused; /* guest: 1 = the program asked to pause (ms_pause) */
-	/* guest: 1 = the program had asked to pause before the session began (in a forked child) */
+	uint32_t told_paused; /* set by ms-record: 1 = its user asked to pause */
+	uint32_t user_paused; /* set by the guest: 1 = the program asked to pause (ms_pause) */
+	/* set by a forked child's guest: 1 = the program paused before the session began */
 	uint32_t user_began;
-	/* ms-record: number of recordings begun on standby; incremented only while `state` is
+	/* counted by ms-record: recordings begun on standby; incremented only while `state` is
 	 * OFF */
 	uint32_t wake;
-	uint32_t epoch; /* guest: incremented before and after every dlclose */
+	uint32_t epoch; /* incremented by the guest before and after every dlclose; see R8 */
 
 	_Alignas(64) uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
-	uint32_t module_count;          /* guest: number of published mg_module[], release store */
+	uint32_t module_count;          /* number of published mg_module[]; release store */
 	uint32_t guest_ready;           /* 1: the guest's constructor has finished */
 	uint32_t guest_disabled;        /* 1: the guest gave up, for the reason in disabled_why */
 	/* not 0: a seccomp filter may be installed; ms-record may set it too */
@@ -272,7 +272,7 @@ struct mg_session {
 	/* 1: stamps are from `sequence`, whatever `clock` says; never cleared */
 	uint32_t blind;
 	uint32_t forks; /* number of forked children that are not recorded */
-	/* guest: number of entries of `own`; if more than MG_OWN_MAX, further ranges were not
+	/* counted by the guest: entries of `own`; if more than MG_OWN_MAX, further ranges were not
 	 * stored */
 	uint32_t own_count;
 	/* 1: usable sizes were requested, but the allocator does not report them */
@@ -306,13 +306,13 @@ struct mg_session {
 	uint64_t slot_first;
 	uint32_t slot_max;
 	uint32_t serial;       /* number of this session, unique within a run; never 0 */
-	uint32_t slots_wanted; /* guest: 1 = no free slot for a child was found */
+	uint32_t slots_wanted; /* set by the guest: 1 = no free slot for a child was found */
 	uint32_t slots_futex; /* ms-record increments it and wakes waiters when slots become free */
 
 	/* Members for the end of the process: see end.c. */
 	_Alignas(64) uint32_t end_state; /* enum mg_end_state; futex word */
-	uint32_t end_status;  /* guest: exit status + 1; 0 = the process has not called exit yet */
-	uint32_t end_unheard; /* guest: 1 = no heartbeat of ms-record when the process ended */
+	uint32_t end_status;  /* set by the guest: exit status + 1; 0 = exit not called yet */
+	uint32_t end_unheard; /* set by the guest: 1 = no heartbeat of ms-record at the end */
 	uint32_t end_tid;     /* tid of the held thread */
 	/* address of the held thread's saved registers, which lie right below its stack */
 	uint64_t end_sp;
@@ -327,30 +327,30 @@ struct mg_session {
 	uint64_t roots;  /* address of a struct mg_roots in the guest's memory; 0 = none */
 
 	/* Members for an attached process, in which ms-record maintains the table of modules. */
-	/* guest: incremented when the dynamic linker has changed its list of modules */
+	/* incremented by the guest when the dynamic linker has changed its list of modules */
 	_Alignas(64) uint32_t modules_wanted;
-	/* guest: 1 = the dynamic linker is about to unload modules */
+	/* set by the guest: 1 = the dynamic linker is about to unload modules */
 	uint32_t modules_closing;
-	/* ms-record: epoch up to which the table of modules is correct */
+	/* epoch up to which the table of modules is correct */
 	uint32_t modules_epoch;
-	uint32_t modules_first; /* ms-record: number of modules present at the attachment */
+	uint32_t modules_first; /* set by ms-record: number of modules at the attachment */
 
 	/* Members for a launched program: a thread that is about to close modules first lets
 	 * ms-record read their symbols. */
-	_Alignas(64) uint32_t modules_asked; /* guest: number of requests to read symbols */
+	_Alignas(64) uint32_t modules_asked; /* counted by the guest: requests to read symbols */
 	uint32_t
-		/* ms-record: number of the last handled request of modules_asked; futex word */
+		/* set by ms-record: last request of modules_asked handled; futex word */
 		modules_looked;
 
 	/* Members for a launched program with functions to hook. When everything else is mapped,
 	 * the guest sends a message over the socket; ms-record finds the functions and patches
 	 * their entries. If ms-record needs a page for hooks, it answers with late_page; the
 	 * guest maps that page and answers. The last answer is without late_page. */
-	_Alignas(64) uint32_t hooks_wanted; /* ms-record: enum mg_hooks_wanted */
-	uint32_t hook_count;                /* ms-record: number of hooks (image's session only) */
-	/* guest: address of an array of MG_HOOKS_MAX hooks; 0 = it could not be mapped */
+	_Alignas(64) uint32_t hooks_wanted; /* set by ms-record: enum mg_hooks_wanted */
+	uint32_t hook_count;                /* set by ms-record in the image's session only */
+	/* set by the guest: address of mg_hook[MG_HOOKS_MAX]; 0 = could not be mapped */
 	uint64_t hooks;
-	uint64_t enter_custom; /* guest: address of the code that hook slots jump to */
+	uint64_t enter_custom; /* set by the guest: address of the code that hook slots jump to */
 	/* address of malloc: first that of the malloc that the guest calls (stored by the guest),
 	 * then that of the program's own malloc (stored by ms-record) */
 	uint64_t malloc_at;
@@ -358,17 +358,17 @@ struct mg_session {
 	/* Members for modules opened later: see late.c. late_page and debug_state are used in the
 	 * program image's session only. */
 	uint32_t late_state; /* enum mg_late_state; futex word */
-	/* ms-record: 1 = modules opened later are searched for functions to hook */
+	/* set by ms-record: 1 = modules opened later are searched for functions to hook */
 	uint32_t late_wanted;
-	uint32_t late_missed; /* guest: number of modules that ms-record did not search in time */
-	/* ms-record: requested address of a page for hooks; guest: 0 = no page can be mapped
-	 * there */
+	uint32_t late_missed; /* counted by the guest: modules not searched in time */
+	/* set by ms-record: requested address of a page for hooks; set to 0 by the guest if no
+	 * page can be mapped there */
 	uint64_t late_page;
-	uint64_t debug_state; /* ms-record: address of r_state of the dynamic linker */
+	uint64_t debug_state; /* set by ms-record: address of r_state of the dynamic linker */
 
 	/* Members for the list of mappings: see struct mg_range. */
-	_Alignas(64) uint32_t ranges_wanted; /* guest: 1 = a mapping is missing */
-	/* ms-record: incremented when a list is replaced; lowest bit: index of the list in use */
+	_Alignas(64) uint32_t ranges_wanted; /* set to 1 by the guest: mapping not listed */
+	/* incremented by ms-record with each new list; lowest bit: index of the list in use */
 	uint32_t ranges_round;
 	uint32_t ranges_count[2]; /* number of entries of each list */
 
@@ -377,7 +377,7 @@ struct mg_session {
 	_Alignas(64) uint64_t frames_offset;
 	uint32_t frames_count; /* number of mg_frames[] filled in; release store */
 
-	uint32_t rings_wanted; /* guest: number of threads waiting for a ring */
+	uint32_t rings_wanted; /* counted by the guest: threads waiting for a ring */
 	uint32_t rings_futex;  /* ms-record increments the word, and wakes waiting threads, when
 				  more rings are ready */
 
@@ -399,11 +399,11 @@ enum mg_hooks_wanted { MG_HOOKS_WANTED = 1, MG_HOOKS_REFUSED = 2 };
  * or MAPPED to NONE. */
 enum mg_late_state {
 	MG_LATE_NONE = 0,
-	MG_LATE_ASKED = 1,  /* guest */
+	MG_LATE_ASKED = 1,  /* set by the guest: the thread waits */
 	MG_LATE_TAKEN = 2,  /* ms-record is looking for functions to hook */
 	MG_LATE_PAGE = 3,   /* ms-record wants a page at late_page */
-	MG_LATE_MAPPED = 4, /* guest: the page is mapped, or cannot be */
-	MG_LATE_GONE = 5,   /* guest: the wait was given up; nothing may be patched any more */
+	MG_LATE_MAPPED = 4, /* set by the guest: the page is mapped, or cannot be */
+	MG_LATE_GONE = 5,   /* set by the guest: the wait was given up; patch nothing any more */
 };
 
 /* Names the states of the thread that ends the process. The guest changes NONE to TAKEN and
@@ -417,7 +417,7 @@ enum mg_end_state {
 	MG_END_SEEN = 3,
 	MG_END_NAP = 4,  /* ms-record scans; the thread may sleep */
 	MG_END_OVER = 5, /* the thread is no longer held, nor is any later one */
-	MG_END_LATE = 6, /* guest: the wait timed out */
+	MG_END_LATE = 6, /* set by the guest: the wait timed out */
 };
 
 /* Returns the end_status of a program that exits with `status`. */
@@ -741,7 +741,7 @@ struct mg_hook {
 
 /* Describes the page that the kernel zeroes in forked children, so that they record nothing. */
 struct mg_image_gate {
-	uint32_t on;      /* guest: enum mg_gate_state */
+	uint32_t on;      /* set by the guest: enum mg_gate_state */
 	uint32_t counted; /* 1: the process is not recorded, and there is no session to begin */
 	uint64_t begin;   /* MG_BEGIN: the next event begins the session */
 };
