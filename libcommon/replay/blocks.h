@@ -70,7 +70,7 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
 struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
-/* Prefetches a block older than the window, as ms_blocks_expect does for any block. */
+/* Prefetches a block that is older than the window. */
 void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
 /* Removes all blocks. */

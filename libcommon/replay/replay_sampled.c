@@ -76,7 +76,7 @@ static void take(struct ms_sampled_sum *from, const struct ms_sampled_sum *x)
 
 /* ---- events ---- */
 
-/* Saves a site's sum at the peak before an event changes it, as ms_replay_touch does for levels. */
+/* Saves a site's sum at the peak before the first event after the peak changes the live sum. */
 static void touch(const struct ms_replay *r, struct ms_sampled_site *site)
 {
 	if (site->epoch == r->peak_epoch)

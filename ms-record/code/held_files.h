@@ -3,9 +3,9 @@
  * the very files that ran, even if their paths lead elsewhere later.
  *
  * A file is held once for all sessions. When descriptors run short, files that their paths still
- * lead to are closed first. Any thread may call the functions, except that held_file_keep with
- * `may_close` is for the draining thread, the only one that reads through descriptors that it did
- * not open itself.
+ * lead to are closed first. The functions may be called from any thread, except that
+ * held_file_keep with `may_close` is for the draining thread, the only one that reads through
+ * descriptors that it did not open itself.
  */
 #pragma once
 

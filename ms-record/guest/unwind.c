@@ -80,8 +80,8 @@ static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t
 	return k;
 }
 
-/* Does what suffix_holds() does on a stack of which only verified parts may be read: compares
- * from call to call outwards, then the words in between. */
+/* Implements suffix_holds() for a stack that may be read only where it is verified: compares from
+ * call to call outwards, then the words in between. */
 static __attribute__((noinline)) bool suffix_holds_careful(const struct mg_writer *t, int32_t j,
 							   int32_t *next)
 {
@@ -350,8 +350,8 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	return j;
 }
 
-/* Replaces the stack inside `base` by the first `n` frames of a path, as take_plain does for a
- * walk. */
+/* Replaces the frames inside frame `base` by the first `n` frames of a path, which need no bp and
+ * add nothing to `checks`. */
 MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t base, uint32_t n,
 			 uint64_t *out)
 {
