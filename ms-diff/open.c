@@ -33,10 +33,8 @@ static int choose_moment(struct run *r, const char *point, struct ms_err *err)
 		   : end ? end
 			 : ms_sql_text(r->db, LAST, &r->m.arena);
 	if (!r->label)
-		return ms_err_set(
-			err,
-			"cannot compare '%s': it has no points, as its table 'snapshot' is empty",
-			r->name);
+		return ms_err_set(err, "cannot compare '%s': its table 'snapshot' is empty",
+				  r->name);
 	r->at_end = (!point && end) || strcmp(r->label, "end") == 0;
 	return 0;
 }

@@ -290,7 +290,7 @@ static void judge(const struct session *s, struct preexisting *b)
 	set_state(b, MS_BEFORE_PART, "events were lost while the heap was walked");
 	if (!s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
-			 "the sizes of %llu blocks freed before the walk reached them are missing",
+			 "the sizes of %llu blocks that were freed meanwhile are unknown",
 			 (unsigned long long)b->unsized);
 }
 

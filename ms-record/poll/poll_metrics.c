@@ -61,7 +61,8 @@ static void put_trend(const struct poll *p, FILE *f)
 	bool grows = t.kind == MS_TREND_GROWING;
 	put_real(p, f, "heap_growth_bytes_per_second", "bytes_per_second",
 		 "Growth rate of the heap, 0 unless it is judged to grow.", grows ? t.slope : 0);
-	put_real(p, f, "heap_growth_confidence_ratio", "ratio", "Confidence in that judgement.",
+	put_real(p, f, "heap_growth_confidence_ratio", "ratio",
+		 "Confidence that the heap grows, 0 to 1; 0 unless the trend is growing.",
 		 grows ? t.confidence : 0);
 }
 
