@@ -357,7 +357,7 @@ static void report_unread(struct work *w)
 {
 	if (!w->s->guest.missed[0])
 		snprintf(w->s->guest.missed, sizeof w->s->guest.missed,
-			 "any allocator in modules loaded later");
+			 "any allocator of modules loaded later");
 	if (!w->results->refused.text[0])
 		ms_err_set(&w->results->refused,
 			   "modules loaded later were not searched for functions: " HOOK_TOO_LATE);
