@@ -115,8 +115,8 @@ pid_t *hijack_tids(int proc, size_t *n);
 /* Tells whether any thread has a seccomp filter, so that none may be made to do system calls.
  * Returns true if not known. */
 bool hijack_filtered(int proc);
-/* Returns the number of live threads of the process; *any is one (not a zombie). 0 = none, or, with
- * errno set, not readable. */
+/* Returns the number of live threads of the process; *any is the first of them (not a zombie), which
+ * is the least likely to end soon. 0 = none, or, with errno set, not readable. */
 size_t hijack_count(int proc, pid_t *any);
 /* Tells whether a thread is in s->threads. *at: where the search begins, 0 at first; updated, so
  * that searches in the order of /proc are fast. */

@@ -114,8 +114,7 @@ size_t hijack_count(int proc, pid_t *any)
 	for (size_t i = 0; i < all; i++) {
 		errno = 0;
 		if (alive(proc, tids[i])) {
-			n++;
-			*any = tids[i];
+			*any = n++ ? *any : tids[i];
 		} else if (errno == EMFILE || errno == ENFILE) {
 			why = errno;
 		}

@@ -7,13 +7,21 @@ set -eu
 . "${SRC:?}/tests/lib.sh"
 cp "$SRC/tests/cli/report/groups.c" .
 gcc -g -O1 -fno-optimize-sibling-calls -o groups groups.c
-for what in kept given churn keys cycle tree stray; do
-	ms-record -q -o $what.trace ./groups $what
-	ms-report $what.trace >$what
-	ms-report --md $what.trace >$what.md
-done
 # order FILE: the groups
 order() { sed -nE 's/^(#### )?(UNREACHABLE|GROWING|KEPT|CHURN|BUSIEST|MOST|PEAK|LIVE)( [A-Z]|[,:]|  | at ).*/\2/p' "$1" | tr '\n' ' '; }
+report() { # NAME: records and reports it
+	ms-record -q -o "$1.trace" ./groups "$1"
+	ms-report "$1.trace" >"$1"
+	ms-report --md "$1.trace" >"$1.md"
+}
+for what in kept given churn keys cycle tree stray; do
+	report $what
+done
+# Whether a site allocates all along is judged by the clock, and a busy machine may stop the program for half of its run: that run is not judged here.
+for _ in 1 2 3 4 5 6 7 8 9; do
+	grep -q 'KEPT ALL ALONG' kept && break
+	report kept
+done
 # line PATTERN: its line in the source
 line() { grep -n -- "$1" groups.c | cut -d: -f1; }
 # expect FILE PATTERN
