@@ -173,8 +173,8 @@ bool attach_changed(const struct attach *a)
 	struct attach_maps now = {0};
 	struct ms_err ignored = {0};
 	char exe[sizeof a->exe];
-	if (a->launched || a->h.proc < 0 || hijack_over(a->h.proc))
-		return false;
+	if (a->launched || !a->exe[0] || hijack_over(a->h.proc))
+		return false; /* also if it was refused before its program was looked at */
 	ssize_t n = readlinkat(a->h.proc, "exe", exe, sizeof exe - 1);
 	exe[n > 0 ? n : 0] = '\0';
 	bool changed = attach_maps_read(&now, a->h.proc, &ignored) ||

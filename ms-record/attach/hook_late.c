@@ -390,11 +390,19 @@ static void look(struct session *s, struct hook_results *results, bool too_late)
 	free(w);
 }
 
+/* Tells whether the thread that waits may not be answered yet: the draining thread, which will wake
+ * this one, has not read the modules, and would not know the first stacks in the new one. */
+static bool is_early(const struct session *s)
+{
+	return s->modules.attached && !has_missed(s) &&
+	       !__atomic_load_n(&s->late_modules, __ATOMIC_ACQUIRE);
+}
+
 void hook_late_look(struct session *s, struct hook_results *results)
 {
-	if (!hook_late_asked(s))
-		return;
 	bool runs = s->ending == SESSION_RUNS;
+	if (!hook_late_asked(s) || (runs && is_early(s)))
+		return;
 	bool asked = step(s, MG_LATE_ASKED, runs ? MG_LATE_TAKEN : MG_LATE_NONE);
 	/* Read after the step: a module missed before the one for which a thread waits is then
 	 * known to be, and nothing is hooked in either. */
@@ -403,6 +411,8 @@ void hook_late_look(struct session *s, struct hook_results *results)
 			 __ATOMIC_RELAXED);
 	if (runs && (asked || missed))
 		look(s, results, missed);
+	if (runs)
+		__atomic_store_n(&s->late_modules, 0, __ATOMIC_RELAXED);
 	if (runs && asked) {
 		__atomic_store_n(&s->mem->late_state, MG_LATE_NONE, __ATOMIC_RELEASE);
 		wake(s);

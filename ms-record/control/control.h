@@ -141,7 +141,10 @@ bool fork_children_keeps(const struct session *s);
 
 /* ---- the processes of -p: multi_attach.c ---- */
 
-#define CHANGES_NS UINT64_C(1000000000) /* how long to retry if processes keep calling exec */
+/* Attaching to a process that keeps calling exec is retried for CHANGES_NS, and CHANGES_LEAST times
+ * on a machine on which one try takes that long. */
+#define CHANGES_NS UINT64_C(1000000000)
+#define CHANGES_LEAST 3u
 
 /* Examines each process without affecting it. Returns 0, or -1 with `err` set if none can be
  * attached to; c->attach belongs to the first one that can. */

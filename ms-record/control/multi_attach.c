@@ -139,12 +139,13 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
-/* Examines a process again, after it has called exec. Returns false if it has not called exec,
- * `until_ns` has passed, or it cannot be attached to. */
+/* Examines a process again, after it has called exec. Returns false if it has not called exec, all
+ * retries were made, or it cannot be attached to. */
 static bool look_again(struct control *c, struct attach_process *p, uint64_t until_ns,
-		       struct ms_err *err)
+		       unsigned tries, struct ms_err *err)
 {
-	if (!p->attach || !attach_changed(p->attach) || clock_mono() > until_ns)
+	if (!p->attach || !attach_changed(p->attach) ||
+	    (clock_mono() > until_ns && tries >= CHANGES_LEAST))
 		return false;
 	attach_free(p->attach);
 	free(p->program);
@@ -157,11 +158,12 @@ static bool look_again(struct control *c, struct attach_process *p, uint64_t unt
 static int prepare_one(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;
+	unsigned tries = 0;
 	do {
 		if (!own_file(c, p, err) && !prepare(c, p, err))
 			return 0;
 		give_up_file(c);
-	} while (look_again(c, p, until, err));
+	} while (look_again(c, p, until, tries++, err));
 	return -1;
 }
 
@@ -216,10 +218,10 @@ static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 static int go_one_of(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;
-	while (go(c, p, err)) {
+	for (unsigned tries = 0; go(c, p, err); tries++) {
 		drain_add(&c->drain, p->session);
 		control_end(c, p->session, SESSION_STOPPED, -1);
-		if (!look_again(c, p, until, err) || prepare_one(c, p, err))
+		if (!look_again(c, p, until, tries, err) || prepare_one(c, p, err))
 			return -1;
 		p->session = c->sessions;
 	}

@@ -139,8 +139,8 @@ static int start(struct control *c, const struct control_options *o, struct ms_e
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;
-	while (start(c, o, err)) {
-		if (!multi_attach_changed(c) || clock_mono() > until)
+	for (unsigned tries = 0; start(c, o, err); tries++) {
+		if (!multi_attach_changed(c) || (clock_mono() > until && tries >= CHANGES_LEAST))
 			return -1;
 		control_free(c);
 		*err = (struct ms_err){0};

@@ -418,6 +418,7 @@ static void report_late_hooks(struct drain *d, struct session *s)
 				      module, too */
 		attach_modules_opened(&s->modules);
 		session_update_modules(s);
+		__atomic_store_n(&s->late_modules, 1, __ATOMIC_RELEASE);
 	}
 	wake_event(d->event);
 }

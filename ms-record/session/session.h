@@ -312,7 +312,10 @@ struct session {
 	struct scan *scan;
 	struct hook_late *late; /* NULL until something was hooked */
 	uint32_t late_missed;   /* mg_session.late_missed at the last search; atomic */
-	unsigned hooks_wanted;  /* HOOKS_* of hook_families.h */
+	/* atomic: the draining thread has read the modules of an attached process since a thread
+	 * began to wait for hooks in a new one */
+	int late_modules;
+	unsigned hooks_wanted; /* HOOKS_* of hook_families.h */
 
 	/* The next members are shared between threads. */
 	struct queued_records queued;

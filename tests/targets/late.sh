@@ -85,4 +85,26 @@ for how in launched attached; do
 	ms-report t.db | grep -q "^Quality  recorded in part: 'lib1_malloc in lib1.so' not hooked, see ms-record --hook" || fail "$how: $(ms-report t.db | head -n 4)"
 	expect "$how: the second library" "$(totals t)" '2005|1001|1001428'
 done
+
+# The first stacks in a library are known, even if the thread that hooks it is awake before the one that reads which modules there are: here it is asked for
+# its status all the time.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	begin attached
+	for _ in 1 2; do
+		(while ms-record -q --tell t.trace status >/dev/null 2>&1; do :; done) &
+	done
+	sleep 0.1
+	printf . >&7
+	wait_for said ww
+	printf . >&7
+	wait_for said wwd
+	printf . >&7
+	exec 7>&-
+	wait "$recorder" || fail "asked: status $?: $(cat err)"
+	wait
+	ms-snap -q -o t.db t.trace
+	if [ "$(ask t 'SELECT count(*) FROM process, json_each(allocators_missed)')" = 0 ]; then
+		expect 'asked: both libraries' "$(totals t)" '4010|2002|2002856'
+	fi
+done
 echo ok
