@@ -82,8 +82,8 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 			      weak, weak == 1 ? "site has" : "sites have");
 	if (runs->seconds > SLOW_SECONDS)
 		ms_cli_remark(&o->cli,
-			      "reading a trace took %.0f s: running 'ms-snap -o FILE.db TRACE' "
-			      "once avoids this",
+			      "reading a trace took %.0f s; a snapshot of it is read faster: "
+			      "ms-snap -o FILE.db TRACE",
 			      runs->seconds);
 }
 

@@ -208,7 +208,7 @@ static void pair_shapes(struct matching *m, void *arg, uint32_t *spots, size_t o
 	if (old * 2 == n)
 		match_row(m, MATCHED_FIGURES,
 			  "the old or the new run has no symbols: matched by modules, "
-			  "number of frames and equal figures",
+			  "number of frames, allocations and allocated bytes",
 			  spots, n);
 }
 

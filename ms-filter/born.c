@@ -63,7 +63,7 @@ static int find_span(struct born *b, const char *path, const struct condition *c
 	    ms_span_find(path, NULL, c->has[1] ? c->span[1].label : NULL, to, err) != 0)
 		return -1;
 	if (from[0].given && to[1].given && from[0].ns > to[1].ns)
-		return ms_err_set(err, "option '--%s': '%s' is later than '%s'", c->name,
+		return ms_err_set(err, "option '--%s': '%s..%s' ends before it begins", c->name,
 				  c->span[0].label, c->span[1].label);
 	if (number_at(path, &from[0], &s.from, err) != 0 ||
 	    number_at(path, &to[1], &s.to, err) != 0)

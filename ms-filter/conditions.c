@@ -166,7 +166,7 @@ static int make_span(sqlite3 *db, const struct condition *c, struct ms_arena *a,
 	if (ms_sql_exec(db, ms_arena_printf(a, sql, low, high), err) != 0)
 		return -1;
 	if (ms_sql_int(db, "SELECT count(*) FROM temp.span WHERE low > high", 0))
-		return ms_err_set(err, "option '--%s': '%s' is later than '%s'", c->name,
+		return ms_err_set(err, "option '--%s': '%s..%s' ends before it begins", c->name,
 				  c->span[0].label, c->span[1].label);
 	bool there[2] = {ms_sql_int(db, "SELECT count(low) FROM temp.span", 0) != 0,
 			 ms_sql_int(db, "SELECT count(high) FROM temp.span", 0) != 0};

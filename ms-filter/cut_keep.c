@@ -27,11 +27,12 @@ static int check(const struct options *o, struct ms_err *err)
 {
 	for (size_t i = 0; i < o->conditions.n; i++)
 		if (!(ON_EVENTS & KEEP(o->conditions.v[i].subject)))
-			return ms_err_set(err,
-					  "option '--%s' cannot be used with '--trace-out', which "
-					  "selects blocks only by function, file, module, "
-					  "thread, process, size, born or alive-at",
-					  o->conditions.v[i].name);
+			return ms_err_set(
+				err,
+				"option '--%s' cannot be used with '--trace-out': it selects "
+				"blocks only by --function, --file, --module, --thread, "
+				"--process, --size, --when=born and --when=alive-at",
+				o->conditions.v[i].name);
 	return 0;
 }
 
@@ -148,8 +149,8 @@ int keep_prepare(struct keep *k, const struct options *o, const struct ms_record
 	if (!o->invert && check_process(o, t, err) != 0)
 		return -1;
 	if (o->invert && (asked & KEEP(PROCESS)))
-		return ms_err_set(err, "options '--invert' and '--process' cannot be combined with "
-				       "'--trace-out': a trace has only one process");
+		return ms_err_set(err, "with '--trace-out', options '--invert' and '--process' "
+				       "cannot be combined: a trace has only one process");
 	find_threads(k, t);
 	if (born_find(&k->born, o, err) != 0)
 		return -1;

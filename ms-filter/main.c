@@ -152,8 +152,8 @@ static int work(const struct options *all, struct ms_err *err)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.traces > 0 && res.seconds > SLOW_SECONDS)
 		ms_cli_remark(&o->cli,
-			      "reading the trace took %.0f s: running 'ms-snap -o FILE.db TRACE' "
-			      "once avoids this",
+			      "reading the trace took %.0f s; a snapshot of it is read faster: "
+			      "ms-snap -o FILE.db TRACE",
 			      res.seconds);
 	if (rc == 0 && incomplete && !o->cli.allow_partial) {
 		ms_cli_remark(&o->cli,

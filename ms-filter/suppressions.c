@@ -190,14 +190,14 @@ int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struc
 			snprintf(most, sizeof most, "%" PRIu64, r->most & INT64_MAX);
 			snprintf(met, sizeof met, "%" PRIu64, r->met & INT64_MAX);
 		}
-		snprintf(over, sizeof over, "together %s blocks, more than the %s that it may hide",
-			 met, most);
+		snprintf(over, sizeof over, "%s blocks in all, but it may hide at most %s", met,
+			 most);
 		rc = ms_sql_execf(db, err, insert, (long long)stage, r->file, r->line, r->text,
 				  (long long)(r->over       ? r->over
 					      : r->verdicts ? r->verdicts
 							    : r->names),
 				  r->over       ? over
-				  : r->verdicts ? "the verdict is not known"
+				  : r->verdicts ? "no leak scan judged the blocks"
 				  : r->names    ? "some frames have no names"
 						: NULL,
 				  most, met, (long long)i + 1);

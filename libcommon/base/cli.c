@@ -34,7 +34,7 @@ static const struct ms_cli_option shared[] = {
 	{"allow=partial", 0, NULL, ms_cli_flag, SHARED(allow_partial), 0,
 	 "incomplete inputs: exit with status 0, not 2"},
 	{"allow=image", 0, "SIZE", ms_cli_size, SHARED(max_image), 0,
-	 "a snapshot from a pipe, or a new one, up to SIZE (default 4G)"},
+	 "snapshots up to SIZE, read from a pipe or newly made (default 4G)"},
 	{"quiet", 'q', NULL, ms_cli_flag, SHARED(quiet), 0, "print no notes on standard error"},
 	{"help", 'h', "[common|all|rows|old]common", ms_cli_choice, SHARED(help), 0,
 	 "the common options; all of them; all, one per line, for scripts; older spellings"},

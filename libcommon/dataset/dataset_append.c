@@ -240,7 +240,8 @@ static int name_partition(const struct partition *p, const char *keys, struct ms
 							     : cannot(p, err);
 	if (!ms_dest_is(p->folder, p->name, own.st_dev, own.st_ino))
 		return ms_err_set(
-			err, "cannot append to '%s': the new run was replaced by another program",
+			err,
+			"cannot append to '%s': another program replaced the folder of the new run",
 			p->dir);
 	return fsync(p->folder) != 0 ? cannot(p, err) : 0;
 }

@@ -76,8 +76,8 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 		if (unlinkat(at->folder, name, 0) != 0 && errno != ENOENT)
 			return ms_err_sys(
 				err,
-				"cannot write '%s': cannot remove '%s' beside it, owned by "
-				"user %u, which SQLite would take as part of it",
+				"cannot write '%s': SQLite would take '%s' beside it, owned by "
+				"user %u, as part of it, and that file cannot be removed",
 				path, name, (unsigned)st.st_uid);
 	}
 	return 0;

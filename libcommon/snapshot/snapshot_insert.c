@@ -184,8 +184,9 @@ void ms_end_row(struct ms_insert *in)
 	}
 	if (!in->failed && in->values.n % in->columns != 0) {
 		ms_err_set(in->err,
-			   "snapshot database: internal error: %zu values in a row of '%s'",
-			   in->values.n % in->columns, in->table);
+			   "snapshot database: internal error: a row of table '%s' has the wrong "
+			   "number of values",
+			   in->table);
 		in->failed = true;
 	}
 	if (in->none)

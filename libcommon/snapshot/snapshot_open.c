@@ -126,19 +126,19 @@ static const struct {
 	{"SELECT 1 FROM stack WHERE parent IS NOT NULL AND (typeof(parent) != 'integer' OR parent "
 	 ">= id OR "
 	 "NOT EXISTS (SELECT 1 FROM stack p WHERE p.id = stack.parent))",
-	 "a row of 'stack' without an earlier row for its caller"},
+	 "a row in table 'stack' has no earlier row for its caller"},
 	{"SELECT 1 FROM stack WHERE NOT EXISTS (SELECT 1 FROM frame f WHERE f.id = stack.frame)",
-	 "a row of 'stack' whose frame is missing"},
+	 "a row in table 'stack' refers to a missing frame"},
 	{"SELECT 1 FROM site WHERE stack IS NOT NULL AND NOT EXISTS (SELECT 1 FROM stack k WHERE "
 	 "k.id = site.stack)",
-	 "a row of 'site' whose stack is missing"},
+	 "a row in table 'site' refers to a missing stack"},
 	{"SELECT 1 FROM site_stat WHERE NOT EXISTS (SELECT 1 FROM site s WHERE s.id = "
 	 "site_stat.site) OR "
 	 "NOT EXISTS (SELECT 1 FROM snapshot t WHERE t.id = site_stat.snapshot)",
-	 "a row of 'site_stat' whose site or snapshot is missing"},
+	 "a row in table 'site_stat' refers to a missing site or snapshot"},
 	{"SELECT 1 FROM snapshot WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.id = "
 	 "snapshot.process)",
-	 "a row of 'snapshot' whose process is missing"},
+	 "a row in table 'snapshot' refers to a missing process"},
 };
 
 static int check_rows(sqlite3 *db, const char *name, struct ms_err *err)

@@ -30,6 +30,9 @@ struct ms_debuginfod {
 	const char *trouble;
 };
 
+static const char out_of_time[] = "the time limit was reached, some debug information is missing "
+				  "(--symbols=debuginfod:DURATION raises the limit)";
+
 static struct library library;
 static bool loaded;
 
@@ -91,14 +94,14 @@ char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_s
 	if (!d->client || !id_size || id_size > 64)
 		return NULL;
 	if (ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns) {
-		d->trouble = "the time limit for asking servers was reached";
+		d->trouble = out_of_time;
 		return NULL;
 	}
 	int fd = library.find_debuginfo(d->client, id, (int)id_size, &path);
 	if (fd >= 0)
 		close(fd);
 	else if (ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns)
-		d->trouble = "the time limit for asking servers was reached";
+		d->trouble = out_of_time;
 	return fd < 0 ? NULL : path;
 }
 

@@ -65,7 +65,7 @@ struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
 	w->zstd = ZSTD_createCCtx();
 	if (w->zstd)
 		return w;
-	ms_err_set(err, "cannot start zstd: out of memory");
+	ms_err_set(err, "cannot set up zstd compression: out of memory");
 	ms_trace_writer_free(w);
 	return NULL;
 }
@@ -116,8 +116,8 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 	if (w->broken)
 		return ms_err_set(err, "cannot write the trace: an earlier write failed");
 	if (n > MS_BLOCK_COLUMNS_MAX || raw > MS_BLOCK_RAW_MAX)
-		return ms_err_set(err, "cannot write the trace: a block of the file exceeds 64 MiB "
-				       "or 64 columns");
+		return ms_err_set(err, "cannot write the trace: a block of the file (see "
+				       "ms-trace(5)) exceeds 64 MiB or 64 columns");
 	size_t most = MS_BLOCK_HEADER_SIZE + directory + raw;
 	if (most > w->room)
 		w->buffer = ms_xrealloc(w->buffer, w->room = most, 1);

@@ -437,7 +437,8 @@ static int map_guest(struct attach *a, struct ms_err *err)
 				(struct range){a->shared.near[i].page, MG_NEAR_BYTES};
 	char byte;
 	if (packet_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
-		return ms_err_set(err, "getting a memfd from it failed");
+		return ms_err_set(err,
+				  "receiving the recorder's shared memory (memfd) from it failed");
 	return check_mapped(a, err);
 }
 

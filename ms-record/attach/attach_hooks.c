@@ -56,7 +56,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	struct target *t = add(a, h, &place);
 	if (!t)
 		return refuse(a, h,
-			      has_target(a, place.address) ? "it is recorded without --hook"
+			      has_target(a, place.address) ? "this function is already recorded"
 							   : HOOK_LIMIT_REACHED,
 			      err);
 	t->must = true;

@@ -159,7 +159,7 @@ static bool make_file(struct remote *r, const struct attach *a, uint64_t room, c
 	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
 		return true;
 	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
-	ms_err_sys(r->err, "getting a memfd from it failed");
+	ms_err_sys(r->err, "opening the recorder's shared memory (memfd) in it failed");
 	return false;
 }
 

@@ -224,7 +224,7 @@ there=$(mktemp -d) && chmod 1777 "$there" && ln -s "$there" there # where he may
 for kind in journal wal shm; do
 	cp forged/$kind there/run.db-$kind
 	for w in "${writers[@]}"; do
-		refused "cannot remove 'run.db-$kind' beside it, owned by user 0, which SQLite would take as part of it" other bash -c "set -- there/run.db; BIN=$BIN; ${w#* }"
+		refused "SQLite would take 'run.db-$kind' beside it, owned by user 0, as part of it, and that file cannot be removed" other bash -c "set -- there/run.db; BIN=$BIN; ${w#* }"
 		[ ! -s there/run.db ] || fail "${w%% *}: written beside a $kind that stays"
 		rm -f there/run.db
 	done

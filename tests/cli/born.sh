@@ -87,7 +87,7 @@ ms-snap -q -o all.db run.trace
 refused "option '--when=born' needs the trace: the snapshot 'all.db' lacks the times of individual blocks" --born 1ms..2ms all.db
 refused "option '--when=alive-at' reads the trace more than once, which a pipe does not allow: give the file itself" --alive-at end - <run.trace
 refused "option '--when=born' takes one trace: '.' is a folder" --born 1ms.. .
-refused "option '--when=born': 'mark:done' is later than 'mark:a b'" --born 'mark:done..mark:a b' run.trace
+refused "option '--when=born': 'mark:done..mark:a b' ends before it begins" --born 'mark:done..mark:a b' run.trace
 refused "option '--when=born': '1s' is no span: give FROM..TO, FROM.. or ..TO" --born 1s run.trace
 refused "option '--invert' needs '--trace-out' if '--when=born' or '--when=alive-at' is given" --born 1ms.. --invert run.trace
 ! ms-filter -q -o none.db --alive-at mark:none run.trace 2>err || die 'no such mark'

@@ -251,7 +251,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--first -1s..-5s|ends before it begins
 		--last ..mark:nowhere|no point 'mark:nowhere'
 		--first 3ms..mark:no|no point 'mark:no'
-		--first mark:warm..1ms|'mark:warm' is later than '1ms'
+		--first mark:warm..1ms|'mark:warm..1ms' ends before it begins
 		--verdict leaked|no such verdict 'leaked'
 		--min-delta 1k|not a comparison
 		--min-allocations x|number of allocations

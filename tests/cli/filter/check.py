@@ -318,8 +318,8 @@ def suppressions():
         (1, "parser, by malloc", 1, 40000, 0, None), (16, "font", 1, 5000, 0, None),
         (23, "quote, by line", 1, 0, 3, "some frames have no names"),
         (29, "of a verdict that 3 does not have", 0, 0, 1, "some frames have no names"),
-        (36, "unknown where 4 was not scanned", 0, 0, 1, "the verdict is not known")])
-    expect("valgrind: verdict", "line 36) was not applied to 1 site: the verdict is not known" in message, True)
+        (36, "unknown where 4 was not scanned", 0, 0, 1, "no leak scan judged the blocks")])
+    expect("valgrind: verdict", "line 36) was not applied to 1 site: no leak scan judged the blocks" in message, True)
     _, _, message = run(["--not-function", "^$", "--suppress", "idle.supp"])
     expect("idle", message, "ms-filter: 1 suppression matches nothing\n")
     for text, line in (("leak:a\nbad\n", 2), ("\n#\nleak:\n", 3), ("race:x\n", 1), ("leak:*\n", 1), ("{\n a\n Memcheck:Leak\n}\n", 1),

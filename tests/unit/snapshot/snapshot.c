@@ -136,11 +136,12 @@ static const struct {
 	{"caller is text", "UPDATE stack SET parent = 'x' WHERE id = 2",
 	 "a row of 'stack' without an earlier row"},
 	{"frame missing", "DELETE FROM frame WHERE id = 2",
-	 "a row of 'stack' whose frame is missing"},
-	{"stack missing", "UPDATE site SET stack = 99", "a row of 'site' whose stack is missing"},
+	 "a row in table 'stack' refers to a missing frame"},
+	{"stack missing", "UPDATE site SET stack = 99",
+	 "a row in table 'site' refers to a missing stack"},
 	{"site missing", "UPDATE site_stat SET site = 5", "a row of 'site_stat' whose site"},
 	{"process missing", "UPDATE snapshot SET process = 5",
-	 "a row of 'snapshot' whose process is missing"},
+	 "a row in table 'snapshot' refers to a missing process"},
 };
 
 static void test_hostile(bool piped)
