@@ -213,6 +213,7 @@ int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, st
 			char size[MS_UNIT_BUF];
 			ms_err_set(err, "cannot read '%s': it is larger than %s, the limit", name,
 				   ms_format_size(size, max));
+			*n = len;
 			break;
 		}
 	}

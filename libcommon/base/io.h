@@ -43,7 +43,8 @@ int ms_file_end(struct ms_file *f, int rc, struct ms_err *err);
 int ms_open_output(const char *path, struct ms_err *err);
 
 /* Reads `fd` to its end, at most `max` bytes, into memory from malloc, which the caller frees.
- * Returns 0, or -1 with `err` set; `name` is used in the message. An empty input gives *n = 0. */
+ * Returns 0, or -1 with `err` set; `name` is used in the message. An empty input gives *n = 0, one
+ * that is too large gives *n > max and -1. */
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err);
 
 /* Makes SIGINT, SIGTERM, SIGHUP and SIGPIPE remove temporary files of ms_write_file before they

@@ -15,6 +15,7 @@
 #include "libcommon/base/io.h"
 #include "libcommon/base/progress.h"
 #include "libcommon/base/point.h"
+#include "libcommon/base/units.h"
 #include "snapshot_private.h"
 
 #include <errno.h>
@@ -273,8 +274,14 @@ static int slurp(struct input *in, uint64_t max_bytes, unsigned char **image, si
 {
 	void *rest = NULL;
 	size_t n = 0;
+	char limit[MS_UNIT_BUF];
 	if (ms_read_all(in->fd, in->name, (size_t)max_bytes, &rest, &n, err) != 0)
-		return -1;
+		return n <= max_bytes
+			       ? -1
+			       : ms_err_set(err,
+					    "cannot read '%s': it is larger than the limit of %s: "
+					    "--allow=image:SIZE raises it",
+					    in->name, ms_format_size(limit, max_bytes));
 	*size = in->head_size + n;
 	*image = realloc(rest, *size);
 	if (!*image) {
