@@ -275,9 +275,10 @@ static int slurp(struct input *in, uint64_t max_bytes, unsigned char **image, si
 	void *rest = NULL;
 	size_t n = 0;
 	char limit[MS_UNIT_BUF];
-	if (ms_read_all(in->fd, in->name, (size_t)max_bytes, &rest, &n, err) != 0)
+	struct ms_err why = {0};
+	if (ms_read_all(in->fd, in->name, (size_t)max_bytes, &rest, &n, &why) != 0)
 		return n <= max_bytes
-			       ? -1
+			       ? ms_err_set(err, "%s", why.text)
 			       : ms_err_set(err,
 					    "cannot read '%s': it is larger than the limit of %s: "
 					    "--allow=image:SIZE raises it",

@@ -217,7 +217,7 @@ if [ -x "$BIN/ms-filter" ]; then
 	run ms-filter 2 'needs an argument' in/good.db -o
 	run ms-filter 2 'empty file name' -o '' in/good.db
 	run ms-filter 2 'one input only' in/good.db in/good.db
-	run ms-filter 2 'larger than' --max-image 4k -o out/x in/fifo < <(cat in/good.db) &
+	run ms-filter 2 'larger than the limit of 4.0 KiB: --allow=image:SIZE raises it' --max-image 4k -o out/x in/fifo < <(cat in/good.db) &
 	cat in/good.db >in/fifo
 	wait $!
 	while IFS='|' read -r words pattern; do
