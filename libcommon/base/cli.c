@@ -30,7 +30,7 @@ enum { HELP_COMMON, HELP_ALL, HELP_ROWS, HELP_OLD };
 
 static const struct ms_cli_option shared[] = {
 	{"allow", 0, "WHAT", NULL, MS_WHOLE(0), 0,
-	 "accept what would otherwise fail or give status 2"},
+	 "accept what would otherwise fail or end with status 2"},
 	{"allow=partial", 0, NULL, ms_cli_flag, SHARED(allow_partial), 0,
 	 "incomplete inputs: exit with status 0, not 2"},
 	{"allow=image", 0, "SIZE", ms_cli_size, SHARED(max_image), 0,

@@ -31,9 +31,9 @@ static int refuse(const struct ms_trace *t, enum ms_fmt why, struct ms_err *err)
 				  "cannot read '%s': trace version %u.%u, this program reads %d.x",
 				  t->name, t->head.major, t->head.minor, MS_TRACE_MAJOR);
 	if (why == MS_FMT_NEWER)
-		return ms_err_set(err,
-				  "cannot read '%s': it needs a newer MemScope (features 0x%llx)",
-				  t->name, (unsigned long long)t->head.need);
+		return ms_err_set(
+			err, "cannot read '%s': it needs a newer MemScope (feature bits 0x%llx)",
+			t->name, (unsigned long long)t->head.need);
 	if (ms_trace_unread(t) == 0) {
 		struct stat st;
 		if (err && !err->text[0])

@@ -590,7 +590,7 @@ static void refused(size_t n)
 		{{.major = 2, .address_bytes = 8, .tick_ns = 1},
 		 "trace version 2.0, this program reads 1.x"},
 		{{.major = 1, .need = 4, .address_bytes = 8, .tick_ns = 1},
-		 "newer MemScope (features 0x4)"},
+		 "newer MemScope (feature bits 0x4)"},
 		{{.major = 1, .address_bytes = 4, .tick_ns = 1}, "not 64-bit"},
 		{{.major = 1, .address_bytes = 8}, "damaged file header"},
 		{{.major = 1, .minor = 9, .hint = ~UINT64_C(0), .address_bytes = 8, .tick_ns = 1},
