@@ -209,7 +209,7 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 		out->gate = map(r, "mapping memory", 0, 4096, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return good && out->gate &&
-	       TRY(r, "setting MADV_WIPEONFORK (Linux 4.14 or newer)", &ignored, SYS_madvise,
+	       TRY(r, "setting MADV_WIPEONFORK (needs Linux 4.14 or newer)", &ignored, SYS_madvise,
 		   out->gate, 4096, MADV_WIPEONFORK);
 }
 
@@ -381,8 +381,9 @@ int attach_map(void *arg, void *shared)
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))
-		rc = ms_err_sys(&out->err, "sending its memfd to ms-record failed") ? ATTACH_FAILED
-										    : rc;
+		rc = ms_err_sys(&out->err, "passing the shared memory to ms-record failed")
+			     ? ATTACH_FAILED
+			     : rc;
 	descriptor_close(r.own);
 	return rc;
 }

@@ -357,10 +357,11 @@ static void report_unread(struct work *w)
 {
 	if (!w->s->guest.missed[0])
 		snprintf(w->s->guest.missed, sizeof w->s->guest.missed,
-			 "any allocator of modules loaded later");
+			 "a module loaded at run time");
 	if (!w->results->refused.text[0])
 		ms_err_set(&w->results->refused,
-			   "modules loaded later were not searched for functions: " HOOK_TOO_LATE);
+			   "modules loaded at run time were not searched for functions to hook: "
+			   "ms-record did not respond while one was loaded");
 }
 
 static void look(struct session *s, struct hook_results *results, bool too_late)

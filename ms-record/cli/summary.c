@@ -465,7 +465,7 @@ static void print_preexisting(const struct control *c, const struct image *m)
 		     b->why, COUNT(m->stats.unknown_frees));
 	else
 		line("before",
-		     "no figure includes %s%s (%s, the largest %s) allocated before attaching; %s "
+		     "not in any figure: %s%s (%s, the largest %s) allocated before attaching; %s "
 		     "(%s) of them were freed since",
 		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
@@ -505,8 +505,8 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (!c->opt->verbose)
 		return;
 	line("detail",
-	     "%s events, %s stacks unwound by ms-record, %" PRIu64 " events reordered, %" PRIu64
-	     " out of order",
+	     "%s events, %s stacks unwound by ms-record, %" PRIu64 " events put back in "
+	     "order, %" PRIu64 " left out of order",
 	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
 		line("early", "not recorded: %" PRIu64 " allocation%s before recording could begin",

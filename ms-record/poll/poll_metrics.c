@@ -50,7 +50,8 @@ static void put_real(const struct poll *p, FILE *f, const char *name, const char
 static void put_trend(const struct poll *p, FILE *f)
 {
 	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);
-	put_family(f, "heap_trend", NULL, "State of the heap, 1 for the one that applies.");
+	put_family(f, "heap_trend", NULL,
+		   "Trend of the heap: 1 for the one that applies, 0 for the others.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		put_labels(p, f, "heap_trend");
 		fprintf(f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),

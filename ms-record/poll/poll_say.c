@@ -180,8 +180,8 @@ static void say_figure(const struct poll *p, FILE *to, const char *label, enum p
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = (double)s->v[i].figure[f];
 	ms_sparkline(line, v, s->n, SPARK_COLUMNS, !utf8);
-	fprintf(to, "  %-5s %s  %s to %s, peak %s\n", label, line, SIZE(s->first.figure[f]),
-		SIZE(s->last.figure[f]), SIZE(s->peak.figure[f]));
+	fprintf(to, "  %-5s %s  first %s, last %s, peak %s\n", label, line,
+		SIZE(s->first.figure[f]), SIZE(s->last.figure[f]), SIZE(s->peak.figure[f]));
 	free(v);
 }
 
@@ -189,7 +189,7 @@ static void say_shares(const struct poll *p, FILE *to)
 {
 	const struct ms_proc_sample *s = &p->taker.last_one;
 	if (p->taker.detailed)
-		fprintf(to, "  pages private %s, shared %s (PSS %s), swapped out %s\n",
+		fprintf(to, "  last sample: private %s, shared %s (PSS %s), swapped out %s\n",
 			SIZE(s->private), SIZE(s->shared), SIZE(s->pss), SIZE(s->swap));
 	else
 		fputs("  smaps cannot be read, so the heap here is all anonymous memory, with "
@@ -220,8 +220,8 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 	switch (t->kind) {
 	case MS_TREND_SHORT:
 		fprintf(to,
-			"Growth cannot be judged: it needs at least %.0f s and %u samples after "
-			"the warm-up\n",
+			"Growth cannot be judged: at least %.0f s and %u samples are needed after "
+			"the warm-up (the first tenth of the run)\n",
 			MS_TREND_SECONDS, MS_TREND_SAMPLES);
 		break;
 	case MS_TREND_GROWING:
@@ -239,7 +239,7 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FILLING:
-		fprintf(to, "No steady growth: the heap rose by %s, ever more slowly\n",
+		fprintf(to, "No steady growth: the heap rose by %s, levelling off\n",
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FALLING:

@@ -75,7 +75,7 @@ for bad in now mark: '' mark:; do
 	[ $rc = 125 ] || fail "--leak-check-at '$bad': status $rc"
 done
 record --leak-check=yes --leak-check-at mark:x true
-grep -q '^ms-record: --leak-check=mark cannot be combined with --leak-check=yes: a command under ptrace cannot be scanned at a mark' err || fail "yes and a mark: $(cat err)"
+grep -q '^ms-record: --leak-check=mark cannot be combined with --leak-check=yes: that runs the command under ptrace, where it cannot be scanned at a mark' err || fail "yes and a mark: $(cat err)"
 
 # A core file is written, and is as large. (A sanitizer in ms-record would forbid its command to write one.)
 export ASAN_OPTIONS=disable_coredump=0 TSAN_OPTIONS=disable_coredump=0

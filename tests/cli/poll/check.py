@@ -145,7 +145,7 @@ def check_pmap():
 SERIES = {  # what is said at the end
     "leak": r"Warning: linear heap growth detected: \+([6-9]\.\d+) MiB/s .*confidence (0\.9\d*|1\.?\d*)$",
     "step": r"No steady growth: the heap rose by 20\.0 MiB in one step$",
-    "plateau": r"No steady growth: the heap rose by [\d.]+ MiB, ever more slowly$",
+    "plateau": r"No steady growth: the heap rose by [\d.]+ MiB, levelling off$",
     "reserve": r"No growth: the heap is steady$",
     "slow": r"No growth of 100\.0 MiB/s or more: the heap grows by ",
 }
