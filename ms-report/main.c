@@ -365,7 +365,8 @@ static int check_budgets(struct model *m, const struct options *opt)
 				ms_cli_remark(
 					&opt->cli,
 					"budget '%s' passes: the run was too short to judge "
-					"growth, which needs at least %.0f s after the warm-up",
+					"growth, which needs at least %.0f s after the warm-up "
+					"(the first tenth of the run)",
 					b->text, MS_TREND_SECONDS);
 			break;
 		}
@@ -477,9 +478,11 @@ static int report(const struct options *opt, const struct run *run)
 		ms_wrappers_tell(&opt->wrappers, &opt->cli);
 	int status = rc == 0 ? final_status(&m, opt) : ms_cli_failed("ms-report", &err);
 	if (rc == 0 && res.seconds > SLOW_SECONDS)
-		ms_cli_remark(&opt->cli,
-			      "reading the trace took %.0f s: ms-snap -o run.db keeps the result",
-			      res.seconds);
+		ms_cli_remark(
+			&opt->cli,
+			"reading the trace took %.0f s: make a snapshot once (ms-snap -o run.db) "
+			"and report on that instead",
+			res.seconds);
 	unload(&m);
 	sqlite3_close(db);
 	ms_anonymizer_free(names);

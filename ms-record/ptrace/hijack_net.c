@@ -228,7 +228,9 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 {
 	struct place p = {.sp = c->t->regs.sp};
 	if (!c->h->return_at)
-		return ms_err_set(err, "no code that calls rt_sigreturn was found in its memory");
+		return ms_err_set(err,
+				  "its memory has no code that calls rt_sigreturn, which is needed "
+				  "to resume it afterwards");
 	if (!ask_place(c->h, &p))
 		find_place(c->h, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);

@@ -440,7 +440,7 @@ static void add_answer(struct scanner *sc, const struct work *w)
 			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s%s\n",
 			 w->s->name, (int)w->s->process.pid, ms_format_size(a, bytes),
 			 ms_format_count(b, blocks), blocks == 1 ? "" : "s", c,
-			 w->request.copy.why[0] ? ", the whole scan (no copy could be forked: "
+			 w->request.copy.why[0] ? ", throughout the scan (no copy could be forked: "
 			 : w->request.copy.made ? " to fork a copy, which was scanned"
 						: "",
 			 w->request.copy.why, w->request.copy.why[0] ? ")" : "");

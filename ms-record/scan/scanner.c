@@ -247,12 +247,12 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
 			add_why(sc, s,
-				"its trace has the maximum number of moments with resident "
-				"figures");
+				"its trace already has the maximum number of "
+				"resident-memory measurements");
 		} else if (sc->tree || (s->process.pid != sc->traced && is_traced(s))) {
 			add_why(sc, s,
-				"ms-record ptraces it until it ends: record it with "
-				"ms-record -p");
+				"ms-record traces it with ptrace until it ends; to have "
+				"it scanned, record it with ms-record -p");
 		} else if (s->process.pid == sc->traced) {
 			add_why(sc, s,
 				"--leak-check=yes ptraces it: record with "

@@ -15,7 +15,7 @@
 static int put_output(struct options *opt, struct output o, struct ms_err *err)
 {
 	if (o.path && !*o.path)
-		return ms_err_set(err, "an output file needs a name");
+		return ms_err_set(err, "no file name after '--%s%c'", o.name, o.joint);
 	o.file = o.export ? o.export->file : file_kind_of(o.format);
 	o.standard = o.path && strcmp(o.path, "-") == 0;
 	o.path = o.standard ? NULL : o.path;
@@ -171,10 +171,10 @@ static const struct ms_cli_option rows[] = {
 	VIEW("modules", VIEW_MODULES, 0, "programs and libraries, and whether they have symbols"),
 	VIEW("heaps", VIEW_HEAPS, 0, "the program's own heaps, and the memory behind them"),
 	VIEW("regions", VIEW_REGIONS, 0,
-	     "address space, of a snapshot that ms-snap --maps or --smaps made"),
+	     "address space, from a snapshot made by ms-snap --maps or --smaps"),
 	VIEW("resident", VIEW_RESIDENT, 0,
-	     "what resident memory is for, what pins it, how to give it back (ms-record "
-	     "--resident)"),
+	     "what uses resident memory, what pins it, how to give it back to the system "
+	     "(needs ms-record --resident)"),
 	VIEW_WITH("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	{"growth=reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
 	 "and when each will reach SIZE"},

@@ -362,8 +362,8 @@ const char *render_large(const struct page *p, const struct options *opt, enum f
 				       (double)bytes / 1e9);
 	return ms_arena_printf(
 		&p->m->arena,
-		"written in the compact layout (version 2), because the call stacks of each site "
-		"would take %.0f MB (--json=full writes them)",
+		"written in the compact layout (\"version\": 2), because the call stacks of each "
+		"site would take %.0f MB (--layout=full writes them)",
 		(double)bytes / 1e6);
 }
 

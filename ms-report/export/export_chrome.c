@@ -98,7 +98,8 @@ static void put_points(struct chrome *c, uint32_t process)
 			peaked = true;
 		}
 		counter(c, "live", process, end, "bytes", q->live_last);
-		counter(c, "live, maximum in interval", process, q->time_ns, "bytes", q->live_max);
+		counter(c, "live bytes, maximum in interval", process, q->time_ns, "bytes",
+			q->live_max);
 		counter(c, "live blocks", process, end, "blocks", q->blocks_last);
 		counter(c, "allocations in interval", process, q->time_ns, "calls", q->allocations);
 		counter(c, "allocated in interval", process, q->time_ns, "bytes",

@@ -179,7 +179,7 @@ static void put_heads(struct out *o, const struct list *l)
 							"bytes | blocks",
 							"allocated | calls",
 							"calls | allocated",
-							"temporary | % of its calls",
+							"temporary | % of the site's calls",
 							"failed | allocations",
 							"mapped | calls",
 							[METRIC_RISEN] = "bytes",

@@ -211,7 +211,7 @@ static const struct {
 	[METRIC_ALLOCATIONS] = {"CALLS over the whole run", "calls", "allocated", " for "},
 	[METRIC_TEMPORARY] = {"TEMPORARY, freed before the next allocation", "temporary", "% calls",
 			      " of ", "call"},
-	[METRIC_FAILED] = {"FAILED, calls that returned null", "failed", "allocations"},
+	[METRIC_FAILED] = {"FAILED, returned null", "failed", "allocations"},
 	[METRIC_MAPPED] = {NULL, "mapped", "calls"},
 	[METRIC_UNREACHABLE] = {"UNREACHABLE AT THE END, nothing points to these", "bytes",
 				"blocks", ", ", "block"},
@@ -515,7 +515,7 @@ static const char *list_name(struct page *p, const struct list *l)
 		return ms_arena_printf(a, "LIVE AT %s, %s", say_moment(m, &p->style),
 				       words_verdict(m));
 	if (l->metric == METRIC_PEAK)
-		return m->processes.n > 1   ? "PEAK, each process at its own"
+		return m->processes.n > 1   ? "PEAKS of the processes, added up"
 		       : l->total.estimated ? "PEAK, estimated"
 		       : later              ? later
 					    : ms_arena_printf(a, "PEAK at %s",
@@ -523,7 +523,7 @@ static const char *list_name(struct page *p, const struct list *l)
 	if (metric_is_growth(l->metric))
 		return growth_title(m, l->metric);
 	if (l->metric == METRIC_HELD && some_unknown(m))
-		return "LIVE AT THE END, something points to these or may do so";
+		return "LIVE AT THE END, something points or may point to these";
 	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(
 			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
@@ -531,12 +531,15 @@ static const char *list_name(struct page *p, const struct list *l)
 	return words[l->metric].name;
 }
 
-/* Returns the second figure of a title, ", 12 blocks" or " in 3 calls"; "" = the title has none. */
+/* Returns the second figure of a title, ", 12 blocks" or " in 3 calls", or the noun of the first
+ * one; "" = the title has neither. */
 static const char *list_second(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
 	const struct ms_spread *e = pair_eb(&l->total);
 	const char *then = words[l->metric].then, *one = words[l->metric].one;
+	if (l->metric == METRIC_FAILED)
+		return l->total.a == 1 ? " call" : " calls";
 	if (!then)
 		return "";
 	return ms_arena_printf(&m->arena, "%s%s", then,

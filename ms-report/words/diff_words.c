@@ -306,7 +306,7 @@ const char *diff_worth(struct model *m)
 	if (d->per)
 		add_part(m, &s,
 			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
-			     SAY("old scaled to as many as new (%s)",
+			     SAY("old figures scaled to the new run's count (%s)",
 				 say_count(m, d->new_operations))));
 	if (!noise_is_known(d))
 		add_part(m, &s,

@@ -226,7 +226,7 @@ const char *growth_remark(struct model *m, const struct site *s)
 const char *growth_title(struct model *m, enum metric metric)
 {
 	const char *when = metric == METRIC_GROWING_NOW ? "now"
-			   : metric == METRIC_GROWN     ? "each at its largest"
+			   : metric == METRIC_GROWN     ? "sum of each site's maximum"
 			   : metric == METRIC_RISEN     ? "total rise"
 							: "at the peak";
 	if (!growth_known(m))
@@ -259,11 +259,11 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 		return SAY("no steady growth: %s rose by %s in one step", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "filling") == 0)
-		return SAY("no steady growth: %s rose by %s, levelling off", name,
+		return SAY("no steady growth: %s rose by %s and is levelling off", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "too short") == 0)
-		return SAY("cannot be judged for %s: at least %.0f s are needed after the warm-up "
-			   "(the first tenth)",
+		return SAY("cannot be judged for %s: the run must last at least %.0f s after the "
+			   "warm-up (its first tenth)",
 			   name, MS_TREND_SECONDS);
 	return SAY("none: %s %s", name, strcmp(trend, "falling") == 0 ? "falls" : "is steady");
 }

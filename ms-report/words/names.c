@@ -186,14 +186,14 @@ const char *frame_language(const struct frame *f, const char *kind)
 const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f)
 {
 	if (f->note)
-		return ms_arena_printf(a, "[%s]",
-				       strcmp(f->note, "cut") == 0 ? "frames left out, see --depth"
-				       : strcmp(f->note, "truncated") == 0 ? "callers not found"
-				       : strcmp(f->note, "not taken") == 0 ? "stack not taken"
-				       : strcmp(f->note, "not read") == 0 ? "Python frames not read"
-				       : strcmp(f->note, "before") == 0
-					       ? "allocated before the recording"
-					       : f->note);
+		return ms_arena_printf(
+			a, "[%s]",
+			strcmp(f->note, "cut") == 0         ? "frames left out by ms-record --depth"
+			: strcmp(f->note, "truncated") == 0 ? "callers not found"
+			: strcmp(f->note, "not taken") == 0 ? "stack not taken"
+			: strcmp(f->note, "not read") == 0  ? "Python frames not read"
+			: strcmp(f->note, "before") == 0    ? "allocated before the recording"
+							    : f->note);
 	if (f->function && *f->function)
 		return f->function;
 	const struct module *mod = f->module == NONE ? NULL : &m->modules.v[f->module];

@@ -109,7 +109,7 @@ refused '--dhat --leaks run.db' '--leaks is not available in that format'
 refused '--massif --metric peak run.db' '--metric is for --html'
 refused '--export=pprof:x --export=massif:x run.db' "two outputs cannot go to one file: 'x'"
 refused '--export=pprof --export=massif run.db' 'only one format can go to standard output'
-refused '--export=pprof: run.db' 'an output file needs a name'
+refused '--export=pprof: run.db' "no file name after '--export=pprof:'"
 refused '--export=heaptrack:x.zst run.db' 'cannot write zstd, which heaptrack expects'
 refused '--export=svg-flame diff.db' '--export=svg-flame shows one run'
 fixture many.db "UPDATE site SET allocations = 1000000000000000000 WHERE id = 8"

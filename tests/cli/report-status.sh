@@ -49,7 +49,7 @@ try 2 "--threads is not available in that format" --folded --threads run.db
 try 2 "--csv is one table" --csv --threads --sizes run.db
 try 2 "--sql was given twice" --sql 'SELECT 1' --sql 'SELECT 2' run.db
 try 2 "--sql is not available in that format" --folded --sql 'SELECT 1' run.db
-try 2 "an output file needs a name" --json= run.db
+try 2 "no file name after '--json='" --json= run.db
 try 2 "two outputs cannot go to one file: 'x'" --json=x --md=x run.db
 try 2 "option '--at': empty argument" --at '' run.db
 try 2 "'7s'" --at 7s run.db

@@ -109,7 +109,7 @@ refused() { # WORDS OPTION...
 }
 refused "bad --export 'svg-x.svg': expected folded, svg-flame, svg-timeline, pprof" --svg=x.svg run.db
 refused "option '--svg' needs" --svg
-refused 'an output file needs a name' --svg=flame: run.db
+refused "no file name after '--export=svg-flame:'" --svg=flame: run.db
 refused 'only one format can go to standard output' --svg=flame --svg=timeline run.db
 refused '--tree is not available in that format' --svg=flame --tree run.db
 refused '--metric is for' --svg=timeline --metric live run.db

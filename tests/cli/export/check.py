@@ -40,7 +40,7 @@ def clean(s):
     return "".join(map(one, s))
 
 
-NOTES = {"cut": "frames left out, see --depth", "truncated": "callers not found", "not taken": "stack not taken", "before": "allocated before the recording"}
+NOTES = {"cut": "frames left out by ms-record --depth", "truncated": "callers not found", "not taken": "stack not taken", "before": "allocated before the recording"}
 
 
 class Truth:

@@ -314,7 +314,7 @@ def sandwich(b, expect):
             expect(f"function {name}, {metric}: sums", sums, [whole] * 4)
     b.js("memscope.flame.sandwich(memscope.model.fns.findIndex((f) => f.brief === 'walk'))")
     expect("recursion counts once", labels(b), [("_start", "1, <0.1 %"), ("__libc_start_main", "1, <0.1 %"), ("main", "1, <0.1 %"), ("walk", "1, <0.1 %"),
-                                                ("[frames left out, see --depth]", "1, <0.1 %"), ("walk", "1, <0.1 %")])
+                                                ("[frames left out by ms-record --depth]", "1, <0.1 %"), ("walk", "1, <0.1 %")])
     b.js(f"{frame('main')}.focus()")
     b.press("ArrowDown", 40)
     expect("down to the function", b.js("document.activeElement.classList.contains('centre')"), True)

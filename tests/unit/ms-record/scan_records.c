@@ -131,7 +131,7 @@ static void check_words(void)
 		NULL,
 		NULL,
 		"the program was killed, or ended without exit()",
-		"would have taken longer than --leak-check allows",
+		"the scan would have taken longer than --leak-check allows",
 		"some of its memory could not be read",
 		"its threads could not be stopped",
 		"events were lost",

@@ -243,8 +243,8 @@ static void check_asking(struct session *s)
 	ask(s, &sc, "now", true, NULL, "the last moment");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2; /* and then there are a mark's and the end's */
 	ask(s, &sc, "now", true,
-	    "prog (pid 42): not scanned: its trace has the maximum number of moments with resident "
-	    "figures\n",
+	    "prog (pid 42): not scanned: its trace already has the maximum number of "
+	    "resident-memory measurements\n",
 	    "too many moments");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2;
 	ask(s, &sc, NULL, true, NULL, "leaks are no such moments");
@@ -255,8 +255,8 @@ static void check_asking(struct session *s)
 	    "traced");
 	sc.tree = true;
 	ask(s, &sc, NULL, true,
-	    "prog (pid 42): not scanned: ms-record ptraces it until it ends: record it with "
-	    "ms-record -p\n",
+	    "prog (pid 42): not scanned: ms-record traces it with ptrace until it ends; to have "
+	    "it scanned, record it with ms-record -p\n",
 	    "traced with all that it starts");
 	sc.tree = false;
 	sc.traced = 0;

@@ -526,11 +526,12 @@ static void check_traces(void)
 /* Checks a scan on request: it looks at every process, or says why not. */
 static void check_ask(void)
 {
-	static const char busy[] = "prog (pid 6): not scanned: it ended meanwhile\n",
-			  tree[] = "prog (pid 5): not scanned: ms-record ptraces it until it ends: "
-				   "record it with ms-record -p\n"
-				   "prog (pid 6): not scanned: ms-record ptraces it until it ends: "
-				   "record it with ms-record -p\n";
+	static const char
+		busy[] = "prog (pid 6): not scanned: it ended meanwhile\n",
+		tree[] = "prog (pid 5): not scanned: ms-record traces it with ptrace until "
+			 "it ends; to have it scanned, record it with ms-record -p\n"
+			 "prog (pid 6): not scanned: ms-record traces it with ptrace until "
+			 "it ends; to have it scanned, record it with ms-record -p\n";
 	char tell[] = "s? o? ", resident[] = "s? o? ";
 	tell[1] = tell[4] = '0' + SCAN_BY_TELL;
 	resident[1] = resident[4] = '0' + SCAN_BY_TELL_RESIDENT;
