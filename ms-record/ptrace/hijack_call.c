@@ -76,14 +76,18 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 		return ms_err_set(err, "thread %d is in a restartable sequence (rseq): try again",
 				  (int)tid);
 	if (dispatched(tid))
-		return ms_err_set(err, "thread %d uses syscall user dispatch", (int)tid);
+		return ms_err_set(
+			err, "thread %d uses syscall user dispatch, which intercepts system calls",
+			(int)tid);
 	if (hijack_find_code(h))
 		return ms_err_set(err, "no syscall instruction was found in its memory; if it has "
 				       "just become another program, try again");
 	c->call_at = h->call_at;
 	if (set_options(c, 0))
-		return ms_err_sys(err, "the seccomp filter of thread %d cannot be suspended",
-				  (int)tid);
+		return ms_err_sys(
+			err,
+			"the seccomp filter of thread %d cannot be suspended (needs CAP_SYS_ADMIN)",
+			(int)tid);
 	if (trace(PTRACE_GETSIGMASK, tid, 8, (uintptr_t)&c->mask))
 		return ms_err_sys(err, "the signal mask of thread %d cannot be read", (int)tid);
 	struct ms_err why = {0};

@@ -39,7 +39,7 @@ const char *scan_state_words(uint64_t state)
 		[MS_SCAN_THREADS] = "its threads could not be stopped",
 		[MS_SCAN_LOST] = "events were lost",
 		[MS_SCAN_MEMORY] = "too many pointers",
-		[MS_SCAN_ENDED] = "it ended meanwhile",
+		[MS_SCAN_ENDED] = "it ended before it could be scanned",
 		[MS_SCAN_FILES] = "no file descriptor was left to read its memory",
 	};
 	return state < sizeof why / sizeof *why ? why[state] : NULL;

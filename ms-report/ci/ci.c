@@ -181,7 +181,7 @@ void github_report(struct page *p, struct out *o, const struct findings *f, size
 	if (notes)
 		out_printf(
 			o,
-			"::notice title=MemScope::%s that the old runs have too, not listed here\n",
+			"::notice title=MemScope::%s not listed here: the old runs have the same\n",
 			say_things(p->m, notes, "finding"));
 	for (unsigned r = 0; r < RULE_COUNT; r++)
 		if (shown[r] > limit)

@@ -225,7 +225,7 @@ static const struct ms_cli_option rows[] = {
 	 "each time; with --export=pprof: go has the four types of Go's profiles only"},
 	{"source", 0, "WHAT", NULL, MS_WHOLE(0), 0, "source files of the program"},
 	{"source=root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
-	 "repository where the program was built (default: where it ran)"},
+	 "root of the repository where the program was built (default: the folder it ran in)"},
 	{"source=url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
 	{"source=none", 0, NULL, ms_cli_flag, MS_AT(no_source), 0,

@@ -87,7 +87,7 @@ const char *list_verdict(struct page *p, const struct site *s);
  * number. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
 /* Returns what of a leak is still reachable, for a line under it: "8 more blocks (256 B) are still
- * reachable, perhaps by a stale pointer"; NULL = nothing. */
+ * reachable, perhaps through a stale pointer"; NULL = nothing. */
 const char *list_still(struct page *p, const struct list *l, size_t row);
 /* Returns what is still reachable of all leaks of a list together; NULL = nothing. */
 const char *list_still_all(struct page *p, const struct list *l);

@@ -75,7 +75,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 	    t->end_rss_bytes > t->unfreed_bytes && !m->est && !provenance_some(m))
 		apart = SAY(", %s of it not live heap%s",
 			    say_size(m, t->end_rss_bytes - t->unfreed_bytes),
-			    resident_known(m) ? " (--resident)" : "");
+			    resident_known(m) ? " (see --resident)" : "");
 	line(p, o, "RSS", SAY("peak %s %s", say_size(m, t->peak_rss_bytes), words_rss_peak_time(m)),
 	     SAY("%s %s%s", m->quality.growing ? "now" : "end", say_size(m, t->end_rss_bytes),
 		 apart));

@@ -411,7 +411,7 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 
 static const char *say_still(struct page *p, struct live v)
 {
-	return v.blocks ? SAY("%s (%s) %s still reachable, perhaps by a stale pointer",
+	return v.blocks ? SAY("%s (%s) %s still reachable, perhaps through a stale pointer",
 			      say_things(p->m, v.blocks, "more block"), say_size(p->m, v.bytes),
 			      v.blocks == 1 ? "is" : "are")
 			: NULL;
@@ -527,7 +527,7 @@ static const char *list_name(struct page *p, const struct list *l)
 	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(
 			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
-			moment_heap_is_apart(m) ? "apart from the heap" : "including the heap");
+			moment_heap_is_apart(m) ? "not counting the heap" : "including the heap");
 	return words[l->metric].name;
 }
 

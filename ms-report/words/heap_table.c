@@ -74,7 +74,7 @@ const char *heaps_line(struct model *m)
 	if (!has_heaps(m))
 		return NULL;
 	struct table t = table_heaps(m, SIZE_MAX);
-	const char *s = "";
+	const char *s = "live in ";
 	if (t.n < 2)
 		return NULL;
 	for (size_t i = 0; i < t.n && i < LINE_MOST; i++) {

@@ -220,7 +220,7 @@ struct table proc_skipped(struct model *m, size_t limit)
 	uint64_t ended = model_number(
 		m, "SELECT count(DISTINCT pid) FROM skipped WHERE reason LIKE 'ended%%'");
 	if (figure_some(ended))
-		t.title = ms_arena_printf(&m->arena, "%s; %s ended meanwhile", t.title,
+		t.title = ms_arena_printf(&m->arena, "%s; %s ended during the snapshot", t.title,
 					  say_things(m, ended, "more process"));
 	table_finish(m, &t, -1, limit, "process", TOTAL_NONE);
 	return t;

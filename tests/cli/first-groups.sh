@@ -68,8 +68,8 @@ for as in '' .md; do
 done
 expect stray '^UNREACHABLE AT THE END, .*: 112\.5 KiB, 254 blocks, 2 sites$'
 expect stray '^ +6\.1 KiB in 97 blocks \+ 94\.7 KiB in 97 blocks lost with it$'
-expect stray '^ +6 more blocks \(3\.1 KiB\) are still reachable, perhaps by a stale pointer$'
-expect stray.md ' lost with it; 6 more blocks \\\(3\.1 KiB\\\) are still reachable, perhaps by a stale pointer \|$'
+expect stray '^ +6 more blocks \(3\.1 KiB\) are still reachable, perhaps through a stale pointer$'
+expect stray.md ' lost with it; 6 more blocks \\\(3\.1 KiB\\\) are still reachable, perhaps through a stale pointer \|$'
 expect stray '^LIVE AT THE END, .*: 12\.9 KiB, 47 blocks, 4 sites$'
 [ "$(sed -n '/^LIVE/,/^$/p' stray | sed -nE 's/^ +([0-9.]+ (Ki)?B) +([0-9]+) .*/\1 \3/p' | tr '\n' ' ')" = '7.8 KiB 40 2.0 KiB 1 3.1 KiB 6 ' ] || die "live: $(cat stray)"
 expect stray '^ +3\.1 KiB +6 +\. +reachable blocks of 2 sites listed above as leaks$'

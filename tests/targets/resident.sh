@@ -91,8 +91,8 @@ ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by use; measuring 
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
 ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
-ms-report without.trace | grep -q 'not live heap (--resident)' && die "what is not known is offered"
-ms-report file.trace | grep -q "not live heap (--resident)$"
+ms-report without.trace | grep -q 'not live heap (see --resident)' && die "what is not known is offered"
+ms-report file.trace | grep -q "not live heap (see --resident)$"
 ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sample"
 grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all blocks' said
 # One that is killed is said to be.

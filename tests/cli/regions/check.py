@@ -278,7 +278,7 @@ def check_unreadable():
     expect("made: why", [(s["pid"], s["name"], s["reason"]) for s in ours["skipped_processes"]],
            [(6, "p 6", "ended meanwhile"), (7, "p 7", "ended, but not yet reaped by its parent"),
             (9, None, "ended meanwhile")])
-    expect("made: said", "could not be read; 3 more processes ended meanwhile" in report("made.db"), True)
+    expect("made: said", "could not be read; 3 more processes ended during the snapshot" in report("made.db"), True)
     storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true; done"])
     for i in range(5):
         got = memc(snap("storm.db", "--smaps", "--all"))[0]

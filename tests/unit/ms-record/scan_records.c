@@ -138,7 +138,7 @@ static void check_words(void)
 		NULL,
 		"too many pointers",
 		NULL,
-		"it ended meanwhile",
+		"it ended before it could be scanned",
 		"no file descriptor was left to read its memory",
 		NULL,
 	};
