@@ -259,11 +259,11 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 		return SAY("no steady growth: %s rose by %s in one step", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "filling") == 0)
-		return SAY("no steady growth: %s rose by %s and is levelling off", name,
+		return SAY("no steady growth: %s rose by %s, levelling off", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "too short") == 0)
-		return SAY("cannot be judged for %s: the run must last at least %.0f s after the "
-			   "warm-up (its first tenth)",
+		return SAY("cannot be judged for %s: at least %.0f s are needed after the warm-up "
+			   "(the first tenth)",
 			   name, MS_TREND_SECONDS);
 	return SAY("none: %s %s", name, strcmp(trend, "falling") == 0 ? "falls" : "is steady");
 }
