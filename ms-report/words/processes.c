@@ -99,7 +99,7 @@ struct table table_programs(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(
 		program_columns,
-		.title = table_unfiltered(m, "PROGRAMS, and the peaks of their processes"));
+		.title = table_unfiltered(m, "PROGRAMS, and the heap peaks of their processes"));
 	table_query(m, &t, "FROM by_exe ORDER BY max_peak DESC, by_exe.exe");
 	for (size_t i = 0; m->est && i < t.n; i++)
 		estimate_program(m, &t, t.rows[i].cells);

@@ -83,7 +83,7 @@ static const char *unknown(struct model *m)
 		{"threads", "the program's threads could not be stopped"},
 		{"lost", "events were lost"},
 		{"stopped", "recording had stopped before the end"},
-		{"ended", "the program ended meanwhile"},
+		{"ended", "the program ended during the measurement"},
 		{"files", "the recorder ran out of file descriptors"},
 	};
 	const char *said = "recorded without --resident";
@@ -94,7 +94,7 @@ static const char *unknown(struct model *m)
 		for (size_t i = 0; state && i < sizeof why / sizeof *why; i++)
 			said = strcmp(state, why[i][0]) == 0 ? why[i][1] : said;
 	}
-	return SAY("n/a (%s)", said);
+	return SAY("resident memory: n/a (%s)", said);
 }
 
 bool resident_known(struct model *m)
@@ -216,6 +216,8 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	case SLACK:
 		return "fewer but larger blocks, or a pool, would reduce it";
 	case FREE:
+		if (figure_some(f->wide))
+			return "the recording cannot tell which";
 		return n ? SAY("%s to free about %s", all[0].what, say_size(m, all[0].gain))
 		       : figure_or_0(f->pinned) > f->part[FREE] / 2
 			       ? SAY("%s shares pages with live blocks (--resident lists the "

@@ -191,7 +191,7 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 		struct row *r = table_row(m, t);
 		r->kind = m->hidden.sites ? ROW_HIDDEN : ROW_OTHER;
 		memcpy(r->cells, sum, t->column_count * sizeof *sum);
-		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "in no row above";
+		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "not in any row";
 		est_cells(m, t, r->cells, m->hidden.est);
 	}
 	struct row *r = table_row(m, t);

@@ -167,7 +167,7 @@ static const char *symbols_words(const char *s)
 		{"missing", "NONE: file not found"},
 		{"mismatch", "NONE: another build"},
 		{"damaged", "DAMAGED"},
-		{"partial", "PARTIAL: .dwo/dwz missing"},
+		{"partial", "PARTIAL: .dwo or dwz file missing"},
 		{"refused", "REFUSED: debug file of another build"},
 	};
 	for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)

@@ -184,8 +184,8 @@ static void images_missed(struct model *m, struct words *w)
 	while (model_next(&st))
 		n = (uint64_t)sqlite3_column_int64(st, 0);
 	if (n)
-		words_add(w, SAY("not recorded: %s that it started, listed in FILE.d/index",
-				 say_things(m, n, "program")));
+		words_add(w, SAY("%s not recorded: see FILE.d/index",
+				 say_things(m, n, "child program")));
 }
 
 /* Adds problems with stacks and frees; usually there are none. */

@@ -97,8 +97,8 @@ struct words words_scan_terms(struct model *m)
 		words_add(&w, SAY("%s %s (ms_root)", say_count(m, all.roots),
 				  all.roots == 1 ? "range is a root" : "ranges are roots"));
 	if (all.refused)
-		words_add(&w, SAY("%s of ms_root NOT SCANNED: blocks that only %s points to count "
-				  "as unreachable",
+		words_add(&w, SAY("%s given to ms_root NOT SCANNED (too many): blocks that only %s "
+				  "points to count as unreachable",
 				  say_things(m, all.refused, "range"),
 				  all.refused == 1 ? "it" : "such a range"));
 	return w;
@@ -120,7 +120,7 @@ static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 	if (rss == UNKNOWN || m->est) /* estimated parts: the difference would not be exact */
 		return "";
 	if (parts > rss)
-		return SAY(", at least %s of it not resident", say_size(m, parts - rss));
+		return SAY(", at least %s of this sum not resident", say_size(m, parts - rss));
 	return SAY(", %s other", say_size(m, rss - parts));
 }
 

@@ -299,7 +299,7 @@ is 'stripped: its line' "$(awk -F '\t' '$11 ~ /stripped$/ { print $12 }' t.trace
 	'not recorded: it is statically linked and stripped, so its allocator cannot be found'
 grep -q '; 1 could not be recorded$' err || fail "stripped: not counted: $(<err)"
 is 'stripped: JSON' "$(ms-report --json --only-first t.trace | grep -o '"images_missed":[0-9]*' | head -n 1)" '"images_missed":1'
-ms-report --md --only-first t.trace | grep -qF 'not recorded: 1 program that it started, listed in FILE.d/index' || fail 'stripped: not on the first screen'
+ms-report --md --only-first t.trace | grep -qF '1 child program not recorded: see FILE.d/index' || fail 'stripped: not on the first screen'
 
 # ---- the process of posix_spawn is not known; that of another way is ----
 cp stripped static

@@ -89,7 +89,7 @@ for p in leakmarks leakmarkscxx; do
 	record $p many
 	want 'many' '2 2' "$(blocks pointed)"
 	want scan 'done 0 4096 1' "$(scan)"
-	said '1 range of ms_root NOT SCANNED'
+	said '1 range given to ms_root NOT SCANNED'
 
 	record $p forked --follow=all
 	want 'parent' '1 0' "$(blocks plain)"

@@ -90,14 +90,14 @@ grep -qE '^  cost .*; --resident delayed the exit by [0-9.]+ m?s$' said || die "
 ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by use; measuring paused the process for [0-9.]+ .?s$' || die "no pause"
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
-ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
+ms-report --resident without.trace | grep -qx 'resident memory: n/a (recorded without --resident)'
 ms-report without.trace | grep -q 'not live heap (see --resident)' && die "what is not known is offered"
 ms-report file.trace | grep -q "not live heap (see --resident)$"
 ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sample"
 grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
-ms-report --resident killed.trace | grep -qx 'n/a (the program was killed, or ended without exit())'
+ms-report --resident killed.trace | grep -qx 'resident memory: n/a (the program was killed, or ended without exit())'
 # Before it was taken, and of several processes at once.
 ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || die "known before it was"
 ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, at the end): ' || die "not of both"
