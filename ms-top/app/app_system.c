@@ -242,7 +242,7 @@ static void new_baseline(struct app *a, int arg)
 		a->system.v[i]->history.first_bytes = a->system.v[i]->history.bytes;
 	for (size_t i = 0; i < a->rows.group_n; i++)
 		a->rows.groups[i]->history.first_bytes = a->rows.groups[i]->history.bytes;
-	app_say(a, "START shows the change since this moment");
+	app_say(a, "START now shows the change in RSS since this moment");
 	system_again(a);
 }
 

@@ -199,7 +199,7 @@ static void enter(struct app *a, int arg)
 		const struct trace_branch *b = &t->tree.b.v[t->tree.rows.v[l->at]];
 		open_site(a, b->site);
 		if (b->sites > 1)
-			app_say(a, "the largest of the %u sites in that row", b->sites);
+			app_say(a, "opened the largest of the %u sites in that row", b->sites);
 	}
 }
 
@@ -288,7 +288,7 @@ static void baseline(struct app *a, int arg)
 	trace_set_base(a->trace);
 	app_say(a, a->trace->in_past
 			   ? "cannot set a baseline in the past: press End for the latest moment"
-			   : "BASE shows the change since this moment");
+			   : "BASE now shows the change in LIVE since this moment");
 }
 
 /* Updates figures that are out of date, before an action uses them. */

@@ -71,23 +71,23 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 	size_t room = sizeof c->record;
 	c->may_record = false;
 	if (p->recorded)
-		snprintf(c->record, room, "it is being recorded already");
+		snprintf(c->record, room, "it is already being recorded");
 	else if (tracer)
 		snprintf(c->record, room, "process %d traces it", tracer);
 	else if (scope[0] == '3')
-		snprintf(c->record, room, "ptrace_scope is 3, which forbids it");
+		snprintf(c->record, room, "ptrace_scope is 3, which forbids attaching");
 	else if (we_may_trace())
 		c->may_record = true;
 	else if (p->uid != geteuid())
-		snprintf(c->record, room, "it belongs to %s; root may", p->user);
+		snprintf(c->record, room, "it belongs to %s; only root may", p->user);
 	else if (scope[0] == '1' || scope[0] == '2')
 		snprintf(c->record, room, "ptrace_scope is %c; root may, or ms-record --standby",
 			 scope[0]);
 	else
 		c->may_record = true;
 	if (c->may_record)
-		snprintf(c->record, room, "allowed (%s)",
-			 p->uid == geteuid() && p->uid ? "it is yours" : "root");
+		snprintf(c->record, room, "%s",
+			 p->uid == geteuid() && p->uid ? "your process" : "as root");
 }
 
 void chosen_look(struct chosen *c, const struct system *s, const struct system_process *p,

@@ -249,7 +249,7 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 	put_gauge(w, "up", NULL, "1 while the process is running and being recorded, else 0.",
 		  works, 0);
 	put_gauge(w, "recorder_reached_seconds", "seconds",
-		  "Time of the newest event that was read, since the recording began.",
+		  "Time of the newest event read, in seconds since the recording began.",
 		  (double)ms_follow_reached(t->follow) / 1e9, 3);
 	if (lag != UINT64_MAX)
 		put_gauge(w, "recorder_lag_seconds", "seconds",
@@ -257,7 +257,7 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 			  (double)lag / 1e9, 3);
 	put_count(w, "recorder_events", NULL, "Events in the trace.", rec->replay.events);
 	put_count(w, "recorder_lost_events", NULL,
-		  "Events that could not be recorded: live figures may be off by these.",
+		  "Events that could not be recorded; if any, live figures may be wrong.",
 		  ms_recording_lost(rec));
 	put_gauge(w, "recorder_trace_bytes", "bytes", "Size of the trace.", (double)t->follow->size,
 		  0);

@@ -587,7 +587,7 @@ const char *trace_state(const struct trace *t, bool *trouble)
 	if (f->file == MS_FILE_REMOVED)
 		return "the file was removed";
 	if (bytes || places || r->bad_blocks || r->replay.bad_events)
-		return "DAMAGED: some of it cannot be read";
+		return "DAMAGED: part of the file cannot be read";
 	if (f->caught_up && r->state == MS_TRACE_NO_END)
 		return "INCOMPLETE: the recorder is gone";
 	*trouble = false;

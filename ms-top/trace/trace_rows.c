@@ -15,10 +15,10 @@
 const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_LIVE] = {"LIVE", "live bytes", 7, true, false, 100},
 	[SITE_PEAK] = {"PEAK", "bytes live at the peak", 7, true, false, 90},
-	[SITE_BASE] = {"BASE", "change of LIVE since key b", 7, true, false, 80},
-	[SITE_RATE] = {"/MIN", "growth of LIVE a minute", 7, true, false, 85},
+	[SITE_BASE] = {"BASE", "change in LIVE since baseline", 7, true, false, 80},
+	[SITE_RATE] = {"/MIN", "growth of LIVE per minute", 7, true, false, 85},
 	[SITE_BLOCKS] = {"BLOCKS", "live blocks", 6, true, false, 60},
-	[SITE_CALLS] = {"ALLOC/S", "allocations a second", 7, true, false, 70},
+	[SITE_CALLS] = {"ALLOC/S", "allocations per second", 7, true, false, 70},
 	[SITE_ALLOCATED] = {"ALLOCD", "bytes allocated in all", 6, true, false, 40},
 	[SITE_TEMPORARY] = {"TEMP", "share freed immediately", 5, true, false, 45},
 	[SITE_HISTORY] = {"HISTORY", "live bytes since the start", 8, false, false, 50, true},

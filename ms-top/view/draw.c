@@ -174,7 +174,7 @@ const char *draw_verdict(const struct ms_trend *t)
 	case MS_TREND_DOUBLING:
 		return MS_TREND_DOUBLINGS;
 	case MS_TREND_FILLING:
-		return "filled: it grew ever more slowly";
+		return "filled: growth has slowed or stopped";
 	case MS_TREND_STEP:
 		return "one step, not steady growth";
 	default:

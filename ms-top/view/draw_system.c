@@ -118,7 +118,7 @@ static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top,
 		unreadable += (i < top || i >= top + shown) && r->v[i]->figures.denied;
 	int col = grid_print(g, row, 2, GRID_DIM, "%5zu more", r->n - shown);
 	if (unreadable)
-		grid_print(g, row, 2 + col, GRID_DIM, ", %zu of them of other users, not readable",
+		grid_print(g, row, 2 + col, GRID_DIM, " (%zu of other users, not readable)",
 			   unreadable);
 }
 
@@ -243,8 +243,8 @@ static void draw_outlook(struct grid *g, int row, const struct system_process *p
 	if (!p->ended)
 		f = limits_forecast(&c->limits, &p->trend);
 	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f));
-	const char *record =
-		words_print("r %s record it: %s", c->may_record ? "would" : "cannot", c->record);
+	const char *record = c->may_record ? words_print("can be recorded with r (%s)", c->record)
+					   : words_print("cannot be recorded: %s", c->record);
 	col += f.what ? 3 : 0;
 	if (c->record[0] && (!f.what || grid_width(g, record) <= g->cols - col))
 		grid_put(g, row, col, -1, GRID_DIM, record);

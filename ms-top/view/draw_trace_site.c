@@ -32,7 +32,8 @@ static void draw_frame(struct frames *x, const struct trace_stack_row *r)
 	const struct trace_frame *f = &r->frame;
 	char place[300];
 	if (r->more)
-		snprintf(place, sizeof place, "and %zu more of the runtime", r->more);
+		snprintf(place, sizeof place, "and %zu more runtime frame%s", r->more,
+			 r->more == 1 ? "" : "s");
 	else if (f->path && f->line)
 		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
 	else

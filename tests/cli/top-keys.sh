@@ -136,7 +136,7 @@ keys u u u 3
 sees '\[3 Tree\]'
 sees '^> +1284 ' 'tree'
 keys 1 b
-sees 'START shows the change since this moment'
+sees 'START now shows the change in RSS since this moment'
 keys Space
 sees 'FROZEN'
 keys Space C-l

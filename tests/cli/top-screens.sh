@@ -180,7 +180,7 @@ keys x
 $S resize-window -x 200 -y 60
 sees ' HISTORY {18}VERDICT '
 screen
-{ grep -qE '^ +0  hoard +.*traced\.c:[0-9]+$' screen && grep -qE '^ +1  main ' screen && grep -qE '^ +2  [_a-z]+ +and 2 more of the runtime$' screen; } || fail "of the stack at 200x60: $(cat screen)"
+{ grep -qE '^ +0  hoard +.*traced\.c:[0-9]+$' screen && grep -qE '^ +1  main ' screen && grep -qE '^ +2  [_a-z]+ +and 2 more runtime frames$' screen; } || fail "of the stack at 200x60: $(cat screen)"
 # tmux does not give back a screen that was larger
 $S resize-window -x 40 -y 10
 sees '^\[1 Sites\] '

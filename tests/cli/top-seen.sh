@@ -114,18 +114,18 @@ expect '^ .* 130 .* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 start 170 40 --sort peak grows.trace
 sees '^>.* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 # in its own stack: the runtime is one row, and your code begins below it
-sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
+sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more runtime frames?$'
 sees '^ +[0-9]+  keep_one +grows\.cpp:5'
 sees '^ live bytes since the start$'
 keys Enter
 sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, when freeing at exit begins$'
-sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
+sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more runtime frames?$'
 keys q q
 ends 0
 start 140 40 --sort peak --full-names grows.trace
 sees '^ +[0-9]+  std::vector<char, std::allocator<char> ?>::vector\(unsigned long'
 screen
-! grep -q 'of the runtime' screen || fail "folded: $(cat screen)"
+! grep -q 'more runtime frame' screen || fail "folded: $(cat screen)"
 keys q
 ends 0
 LC_ALL=C COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<char>::vector' || fail 'no name in ASCII'

@@ -50,7 +50,7 @@ tell mark
 keys j
 sees '^> +19\.5 K'
 keys b
-sees 'BASE shows the change since this moment'
+sees 'BASE now shows the change in LIVE since this moment'
 tell hoard 300
 sees '^ +391 K +\+293 K .* hoard'
 tell thread 2000
@@ -285,7 +285,7 @@ cp whole.trace damaged.trace
 size=$(stat -c %s damaged.trace)
 printf 'damage in the middle' | dd of=damaged.trace bs=1 seek=$((size / 2)) conv=notrunc status=none || fail dd
 COLUMNS=120 timeout 600 "$T" -b -n 1 damaged.trace >frame || fail "damaged: status $?"
-expect 'DAMAGED: some of it cannot be read'
+expect 'DAMAGED: part of the file cannot be read'
 head -c $((size / 2)) whole.trace >short.trace
 COLUMNS=120 timeout 600 "$T" -b -n 1 short.trace >frame || fail "short: status $?"
 expect 'INCOMPLETE: the recorder is gone'

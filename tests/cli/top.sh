@@ -152,7 +152,7 @@ grep -q '4\.00 G .*redis' screen && fail 'frozen, and yet it moves'
 keys Space
 sees '^.? +200 +4\.00 G'
 keys b
-sees 'START shows the change since this moment'
+sees 'START now shows the change in RSS since this moment'
 keys '?'
 sees '^Up k +one row up'
 keys x
