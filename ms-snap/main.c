@@ -77,7 +77,7 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 		return 0;
 	return ms_err_set(
 		err,
-		"the snapshot takes %s, more than the limit of %s: --allow=image:SIZE raises it",
+		"the snapshot is %s, more than the limit of %s: raise it with --allow=image:SIZE",
 		ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
