@@ -14,7 +14,7 @@ for name in retained RETAINED 'lost with' lost_with Lost-With; do
 	"$BIN/ms-report" --explain "$name" >got </dev/null
 	cmp got expected || die "$name: $(cat got)"
 done
-"$BIN/ms-report" --explain moment | grep -q 'mark:name, mark:name#3, mark:name#last\. It stands$' || die "macros: $("$BIN/ms-report" --explain moment)"
+"$BIN/ms-report" --explain moment | grep -q 'mark:name, mark:name#3, mark:name#last\. It follows$' || die "macros: $("$BIN/ms-report" --explain moment)"
 "$BIN/ms-report" --explain mapped | grep -q 'took with mmap(2) without a file,$' || die "pages: $("$BIN/ms-report" --explain mapped)"
 "$BIN/ms-report" --explain budget | grep -Fq "such as 'unfreed_bytes > 64k'; one" || die "quotes: $("$BIN/ms-report" --explain budget)"
 # Each term of the page once, no line too wide, no macro left.
@@ -22,7 +22,7 @@ sed -n '/^\.Sh TERMS/,/^\.Sh ENV/s/^\.It //p' "$SRC/man/memscope.7" >terms
 "$BIN/ms-report" --explain all >page
 grep -v "^ " page >names
 cmp names terms || die "not the terms of the page: $(cat names)"
-! grep -E '^.{77}|^\.|&| (Ns|Ar|Li|Fl|Cm|Pc|Po)( |$)' page || die 'not plain text'
+! grep -E '^.{77}|^\.|&| (Ns|Ar|Li|Fl|Cm|Pc|Po)( |$)|[=(](Ar|Li|Cm|Pa) ' page || die 'not plain text'
 # What ms-report, ms-top and ms-diff call things.
 for word in growing doubling maybe filling filled step steady flat falling 'too short' new unreachable direct indirect reachable 'not judged' temporary one-time \
 	RSS PSS USS 'not heap' live peak unfreed site verdict wrapper mark quality noise budget sampled slack mapped hidden busiest "kept all along" confidence pins backing cut nameless late; do
