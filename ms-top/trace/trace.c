@@ -158,7 +158,7 @@ int trace_work(struct trace *t, struct ms_err *err)
 	if (rc == 0 && ms_follow_successor(t->follow, leave, t)) {
 		t->shown = t->follow->rec;
 		snprintf(t->news, sizeof t->news,
-			 "the program called exec, its trace is now %.200s", t->follow->path);
+			 "the program called exec; its trace is now %.200s", t->follow->path);
 		return 1;
 	}
 	take_past(t);

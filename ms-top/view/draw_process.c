@@ -81,10 +81,10 @@ static void draw_figures(struct grid *g, int *row, const struct process *p)
 /* Draws the source of the figures below RSS, and their age. */
 static void draw_source(struct grid *g, int row, const struct process *p)
 {
-	char cost[64] = "";
+	char cost[96] = "";
 	double old_s = (double)(p->now_ns - p->dear_ns) / 1e9;
 	if (old_s >= 1)
-		snprintf(cost, sizeof cost, ", read %s ago (rarely, as it takes %.0f ms)",
+		snprintf(cost, sizeof cost, ", read %s ago (rarely, since each read takes %.0f ms)",
 			 words_time(old_s), (double)p->dear_cost_ns / 1e6);
 	switch (p->figures.source) {
 	case SOURCE_STAT:

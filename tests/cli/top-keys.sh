@@ -169,7 +169,7 @@ $S resize-window -x 40 -y 10
 sees '^\[1 Processes\]'
 keys '?'
 for page in 1 2 3; do
-	sees "next page \\($page of [0-9]" "page $page"
+	sees "^page $page of [0-9]; any key: next page" "page $page"
 	cat screen >>help
 	keys x
 done

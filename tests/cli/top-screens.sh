@@ -150,7 +150,7 @@ help_of() { # VIEW PRESENT ABSENT
 		whole "help of $1"
 		grep -q '^any key: back' screen && break
 		keys x
-		sees '^any key: (back|next page)'
+		sees 'any key: (back|next page)'
 		cat screen >>help
 	done
 	keys x
