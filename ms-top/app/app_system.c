@@ -149,7 +149,8 @@ static void show_all(struct app *a, int arg)
 	system_again(a);
 	if (chosen)
 		list_choose(&a->list, chosen);
-	app_say(a, back ? "as before" : "all processes and kernel threads; a again: as before");
+	app_say(a, back ? "filter and kernel threads as before"
+			: "showing all processes and kernel threads; a again: as before");
 }
 
 static void enter(struct app *a, int arg)

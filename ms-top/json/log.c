@@ -23,7 +23,9 @@ static int check(int fd, const char *path, struct ms_err *err)
 	if (fstat(fd, &st) != 0)
 		return ms_err_sys(err, "cannot read '%s'", path);
 	if (!S_ISREG(st.st_mode))
-		return ms_err_set(err, "cannot log to '%s': not a file; --json writes to a pipe",
+		return ms_err_set(err,
+				  "cannot log to '%s': not a regular file; for a pipe use "
+				  "--batch=json",
 				  path);
 	if (!st.st_size)
 		return 0;
@@ -93,7 +95,7 @@ int log_add(struct log *l, const struct json_line *line, struct ms_err *err)
 	if (l->failed)
 		return 0;
 	l->failed = true;
-	return ms_err_set(err, "cannot write to '%s': %s; it is tried again each time", l->path,
+	return ms_err_set(err, "cannot write to '%s': %s; trying again at each refresh", l->path,
 			  strerror(why));
 }
 

@@ -121,7 +121,7 @@ struct chosen {
 	int oom_score;   /* -1 = not known */
 	struct limits limits;
 	char allocator[64]; /* "" = not known */
-	char record[160];   /* "allowed (root)", or why not; "" = not known */
+	char record[160];   /* why it may, or may not; "" = not known */
 	bool may_record;
 };
 

@@ -14,7 +14,7 @@
 #define WIDE_FROM 160 /* screen width from which histories are wider */
 
 const struct column columns[COLUMN_COUNT] = {
-	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},
+	[COLUMN_PID] = {"PID", "PID; of a group: number of processes", 7, true, true, 100},
 	[COLUMN_USER] = {"USER", "owner", 8, false, true, 30},
 	[COLUMN_RSS] = {"RSS", "resident memory", 6, true, false, 98},
 	[COLUMN_PSS] = {"PSS", "resident, shared pages divided among processes", 6, true, false,
@@ -23,8 +23,7 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
 	[COLUMN_FOOTPRINT] = {"RSS+SWAP", "resident and swapped out", 8, true, false, 22},
 	[COLUMN_SHARED] = {"SHARED", "resident and shared: RSS minus USS", 6, true, false, 21},
-	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~ where only statm tells it", 7, true, false,
-			 65},
+	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~: estimated from statm", 7, true, false, 65},
 	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
 	[COLUMN_RATE] = {"/MIN", "growth of the RSS per minute", 7, true, false, 80},
 	[COLUMN_START] = {"START",

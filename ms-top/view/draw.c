@@ -111,8 +111,8 @@ int draw_help(struct grid *g, unsigned where, int page)
 		grid_put(g, row, col + KEYS_NAME + 1, width - KEYS_NAME - 2, GRID_PLAIN, v[i].text);
 	}
 	if (page + 1 < pages)
-		grid_print(g, g->rows - 1, 0, GRID_DIM, "page %d of %d; any key: next page", page + 1,
-			   pages);
+		grid_print(g, g->rows - 1, 0, GRID_DIM, "page %d of %d; any key: next page",
+			   page + 1, pages);
 	else
 		grid_put(g, g->rows - 1, 0, -1, GRID_DIM, "any key: back");
 	return pages;

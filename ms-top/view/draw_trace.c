@@ -37,7 +37,7 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 	if (ms_recording_is_polled(rec))
 		snprintf(text, room, "figures from /proc only: allocations were not recorded");
 	else if (sampled)
-		snprintf(text, room, "sampled, 1 in %s: estimates", words_size(sampled->mean));
+		snprintf(text, room, "sampled every %s: estimates", words_size(sampled->mean));
 	else
 		snprintf(text, room, "every event%s%s",
 			 rec->info.number[MS_INFO_ATTACHED] ? " since the attach" : "",

@@ -165,7 +165,7 @@ keys Enter
 sees '^ live 97\.7 K in 100 blocks   allocated 97\.7 K in 100 calls, 0 % temporary'
 whole 'a site at 80x24'
 keys q
-help_of 2 'Enter +open, close' '(^|  )(s >|f .) '
+help_of 2 'Enter +open or close' '(^|  )(s >|f .) '
 help_of 3 ' copy the row' '(^|  )(s >|f .|Enter|v) '
 help_of 4 ' back to the latest moment' '(^|  )(s >|f .|Enter|v|Up k|y|G) '
 help_of 5 ' copy the row' '(^|  )(s >|f .|Enter|v) '

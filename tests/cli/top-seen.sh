@@ -71,7 +71,7 @@ echo 'mine' >mine
 mkfifo pipe
 refused "cannot log to 'mine': it holds something other than a log" --log mine
 [ "$(cat mine)" = mine ] || fail 'mine was changed'
-refused "cannot log to 'pipe': not a file; --json writes to a pipe" --log pipe
+refused "cannot log to 'pipe': not a regular file; for a pipe use --batch=json" --log pipe
 refused "cannot write 'no/where': No such file or directory" --log no/where
 refused "cannot write '.': it is a folder" --log .
 refused "'--log' is for processes: a trace already keeps everything" --log x grows.trace
@@ -83,7 +83,7 @@ line=$(head -n 1 seen | wc -c)
 	exec timeout 600 "$T" --proc-root proc -b -d 100ms -n 6 --log small 2>err
 ) | cat >frame
 [ "${PIPESTATUS[0]}" = 0 ] || fail "no room: $(cat err)"
-[ "$(cat err)" = "ms-top: cannot write to 'small': File too large; it is tried again each time" ] || fail "no room: $(cat err)"
+[ "$(cat err)" = "ms-top: cannot write to 'small': File too large; trying again at each refresh" ] || fail "no room: $(cat err)"
 [ "$(grep -c '^Mem ' frame)" = 6 ] || fail "no room: $(cat frame)"
 [ "$(jq -c .mode small | tr '\n' ' ')" = '"system" "system" ' ] || fail "no room: $(jq -c .mode small)"
 

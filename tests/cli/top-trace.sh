@@ -346,7 +346,7 @@ gcc -g -O1 -fno-builtin -o steady steady.c || fail gcc
 timeout 600 "$T" --json -n 1 sampled.trace >frame.json || fail "--json: status $?"
 jq -e '.threads[0].allocations == .allocations and .threads[0].live_blocks == null and .frees > 30000' frame.json >/dev/null || fail "sampled: $(cat frame.json)"
 start 120 30 sampled.trace
-sees '^steady .*   ended   .*sampled, 1 in 10\.0 K'
+sees '^steady .*   ended   .*sampled every 10\.0 K'
 keys 3
 sees '^> +[0-9.]+ K? +- +[0-9.]+ k +[0-9.]+ M +(4|5|6)[0-9.]+ k (4|5|6)[0-9.]+ k +- +[0-9]+ +steady'
 keys 1 Enter
