@@ -99,7 +99,7 @@ grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all b
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
 ms-report --resident killed.trace | grep -qx 'resident memory: n/a (the program was killed, or ended without exit())'
 # Before it was taken, and of several processes at once.
-ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || die "known before it was"
+ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^resident memory: n/a' || die "known before it was"
 ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, at the end): ' || die "not of both"
 # Of other allocators the parts are known too, but not what they round up, and nobody says what they would give back.
 [ "${MS_CHECK_ALL:-0}" = 1 ] || exit 0

@@ -381,8 +381,8 @@ static void check_answers(void)
 	add_answer(&scanner, &w);
 	w.state = MS_SCAN_LOST;
 	add_answer(&scanner, &w);
-	check_answer("none", "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, the "
-			     "whole scan (no copy could be forked: no)\n"
+	check_answer("none", "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, "
+			     "throughout the scan (no copy could be forked: no)\n"
 			     "prog (pid 5): not scanned: events were lost; no copy could be "
 			     "forked: no; stopped for "
 			     "3.0 ms\n");
