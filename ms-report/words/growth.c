@@ -226,7 +226,7 @@ const char *growth_remark(struct model *m, const struct site *s)
 const char *growth_title(struct model *m, enum metric metric)
 {
 	const char *when = metric == METRIC_GROWING_NOW ? "now"
-			   : metric == METRIC_GROWN     ? "sum of each site's maximum"
+			   : metric == METRIC_GROWN     ? "each site's maximum"
 			   : metric == METRIC_RISEN     ? "total rise"
 							: "at the peak";
 	if (!growth_known(m))

@@ -226,4 +226,4 @@ grown() { # TITLE
 grown 'GROWING as a leak does; at the peak'
 # the peak was before: each site at its largest
 sqlite3 grows.db "UPDATE site_stat SET live_bytes = 1, live_blocks = 1 WHERE snapshot IN (SELECT id FROM snapshot WHERE label = 'peak')"
-grown "GROWING as a leak does; sum of each site's maximum"
+grown "GROWING as a leak does; each site's maximum"
