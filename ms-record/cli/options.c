@@ -67,7 +67,7 @@ static const struct ms_cli_option rows[] = {
 	{"hook", 0, "SPEC", options_hook, MS_AT(record.session.hooks), 0,
 	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
 	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 9,
-	 "find leaks at the end (live blocks that nothing points to); DUR limits the "
+	 "find leaks at the end; leaks are live blocks that nothing points to; DUR limits the "
 	 "search; auto (default, 2s): if COMMAND exits normally, yes (1m): even if it is killed"},
 	{"leak-check=mark", 0, "NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
 	 "also find leaks at each mark NAME"},

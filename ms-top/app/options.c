@@ -114,7 +114,7 @@ static const struct ms_cli_option rows[] = {
 	 "exit after N frames"},
 	{.help = "Serving"},
 	{"listen", 0, "ADDRESS", ms_cli_name, MS_AT(serve.listen), 11,
-	 "serve profiles, metrics and the report of the trace over HTTP: at PORT of this host, "
+	 "serve profiles, metrics and the report over HTTP; at PORT of this host, "
 	 "ADDRESS:PORT, or unix:PATH"},
 	{"listen=remote", 0, NULL, ms_cli_flag, MS_AT(serve.allow_remote), 0,
 	 "allow an address that other machines can reach; needs token-file"},

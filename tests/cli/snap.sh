@@ -111,7 +111,7 @@ full=$( (ulimit -f 0 && ms-snap --at -500us >/dev/null < <(cat run.trace)) 2>&1)
 [ "$full" = "ms-snap: cannot copy 'standard input' to a temporary file in /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
 refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
-refuse 'more than the limit of .*: --allow=image:SIZE raises it' --max-image 4k -o x.db run.trace
+refuse 'more than the limit of .*: raise it with --allow=image:SIZE' --max-image 4k -o x.db run.trace
 refuse "bad size '4x'" --max-image 4x run.trace
 refuse "option '-o' needs an argument" run.trace -o
 refuse 'empty file name' -o '' run.trace
