@@ -39,6 +39,7 @@ enum ms_block_type {
 	MS_BLOCK_VERDICTS = 13,   /* records: MS_VERDICT_*; results of leak scans */
 	MS_BLOCK_BEFORE = 14,     /* records: MS_BEFORE_*; blocks from before an attachment */
 	MS_BLOCK_RESIDENT = 15,   /* records: MS_RESIDENT_*; measurements of resident memory */
+	MS_BLOCK_RETENTION = 16,  /* records: MS_RETENTION_*; what keeps live blocks reachable */
 };
 
 /* Columns of an event block. An absent column is empty. */
@@ -390,7 +391,71 @@ enum ms_scan_state {
 	MS_SCAN_STOPPED = 9, /* the recording had stopped before the end */
 	MS_SCAN_ENDED = 10,  /* the process ended before the requested scan was done */
 	MS_SCAN_FILES = 11,  /* the recorder had no free descriptor for reading memory */
+	/* Only for retention, whose scan is done: */
+	MS_SCAN_KEPT_MEMORY = 12, /* more memory needed than --retention-memory allows */
+	MS_SCAN_KEPT_TIME = 13,   /* the time limit was exceeded */
 };
+
+/* Fields about retention: what keeps the blocks reachable that were reachable in a scan. A record
+ * with STATE is the head of a scan; then come its roots (records with KIND), its sets (with SET,
+ * without ROW) and its rows (with ROW), each numbered from 1 without gaps. Only scans with state
+ * DONE have any. See retention.h. */
+enum ms_retention_field {
+	MS_RETENTION_SCAN = 1, /* number of the scan (MS_VERDICT_SCAN); in every record */
+	/* Head, all in bytes unless noted: */
+	MS_RETENTION_STATE = 2, /* MS_SCAN_* */
+	MS_RETENTION_LIVE = 3,  /* KEPT + UNREACHABLE */
+	MS_RETENTION_KEPT = 4,  /* sum of RETAINED_BYTES of the rows without PARENT */
+	MS_RETENTION_UNREACHABLE = 5,
+	MS_RETENTION_BLOCKS = 6, /* number of live blocks; row: of blocks that count in BYTES */
+	MS_RETENTION_EDGES = 7,  /* number of pointers between blocks */
+	MS_RETENTION_TOOK = 8,   /* ns that finding this took, after the scan */
+	MS_RETENTION_ROWS = 9,   /* number of rows */
+	/* Root: */
+	MS_RETENTION_ROOT = 10,     /* number of the root; set: repeated, its members; row: the root
+				       that it stands for */
+	MS_RETENTION_KIND = 11,     /* MS_KEEPER_* */
+	MS_RETENTION_NAME = 12,     /* bytes: a variable's symbol, a section; else absent */
+	MS_RETENTION_MODULE = 13,   /* module id; absent: none */
+	MS_RETENTION_OFFSET = 14,   /* address in the module's ELF file; row: offset of the pointer
+				       in the blocks of the parent, in bytes, absent: it differs, or
+				       is not known */
+	MS_RETENTION_SIZE = 15,     /* bytes of the variable, section, frame or mapping */
+	MS_RETENTION_THREAD = 16,   /* thread index + 1; absent: of no thread */
+	MS_RETENTION_STACK = 17,    /* stack node: of the frame's address, or of the call that made
+				       the mapping; row: of its blocks; absent: none */
+	MS_RETENTION_OBSERVES = 18, /* number of the root that owns what this one also reaches */
+	/* Set: roots that only together keep something. */
+	MS_RETENTION_SET = 19,    /* number of the set; row: the set that it stands for */
+	MS_RETENTION_OTHERS = 20, /* 1: there are more roots than are listed */
+	/* Row: */
+	MS_RETENTION_ROW = 21,
+	MS_RETENTION_PARENT = 22, /* number of an earlier row; absent: the row is a root or set */
+	MS_RETENTION_FLAGS = 23,  /* MS_KEPT_* */
+	MS_RETENTION_BYTES = 24,  /* bytes of the row's own blocks */
+	MS_RETENTION_RETAINED_BYTES = 25, /* the row's own, and those of all rows below it */
+	MS_RETENTION_RETAINED_BLOCKS = 26,
+	MS_RETENTION_DEPTH = 27, /* most blocks of the row in one chain; absent: 1 */
+	MS_RETENTION_TYPE = 28,  /* bytes: type of the blocks; of a root: declared type */
+	/* A shortest path to a block of the row: from a root, through blocks of these stacks. */
+	MS_RETENTION_PATH_ROOT = 29,
+	MS_RETENTION_PATH_STACK = 30, /* repeated, in order */
+	MS_RETENTION_PATH_COUNT = 31, /* after PATH_STACK: number of blocks; absent: 1 */
+	MS_RETENTION_LAST = MS_RETENTION_PATH_COUNT
+};
+/* Kinds of roots. */
+enum ms_keeper_kind {
+	MS_KEEPER_VARIABLE = 1,
+	MS_KEEPER_SECTION = 2,      /* what no symbol covers of a module's data */
+	MS_KEEPER_THREAD_LOCAL = 3, /* a thread's instance of a variable */
+	MS_KEEPER_FRAME = 4, /* a frame of a thread's stack, or with STACK absent all of it */
+	MS_KEEPER_REGISTERS = 5,
+	MS_KEEPER_CONTROL = 6, /* the C library's control block of a thread */
+	MS_KEEPER_MAPPING = 7, /* a mapping to which nothing points */
+	MS_KEEPER_OTHER = 8,   /* heap memory that was not recorded, the kernel, marked ranges */
+};
+#define MS_KEPT_MAPPING 1u /* a row of mappings, not of blocks of the heap */
+#define MS_KEPT_REST 2u    /* a row with all that was too small for a row of its own */
 
 #define MS_RESIDENT_MOMENTS_MAX 4096u
 /* Fields about resident memory, which is measured at most MS_RESIDENT_MOMENTS_MAX times (moments).

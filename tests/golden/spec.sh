@@ -10,7 +10,7 @@ for t in "$SRC"/tests/golden/v1/plain.trace "$SRC"/tests/golden/v2/*.trace; do
 done
 # Fields and block types of the header file stand in the page with their numbers.
 tr -s "\n\t " " " <"$SRC/format/trace.h" |
-	grep -oE 'MS_(BLOCK|BEFORE|INFO|MODULE|INDEX|THREAD|SAMPLE|MARK|LOSS|LOST|END|ENDED|RESIDENT|SYM|SYMBOLS|VERDICT)_[A-Z_]+ = [0-9]+,' |
+	grep -oE 'MS_(BLOCK|BEFORE|INFO|MODULE|INDEX|THREAD|SAMPLE|MARK|LOSS|LOST|END|ENDED|RESIDENT|RETENTION|KEEPER|SYM|SYMBOLS|VERDICT)_[A-Z_]+ = [0-9]+,' |
 	sed -E 's/^MS_[A-Z]+_([A-Z_]+) = ([0-9]+),/.It \2 Li \1/' | sort >want.txt
 grep -E '^\.It [0-9]+ Li ' "$SRC/man/ms-trace.5" | sort >have.txt
 diff want.txt have.txt
