@@ -68,7 +68,10 @@ static void put_path(struct ms_record_writer *w, const struct ms_retention_row *
 		ms_record_number(w, MS_RETENTION_PATH_STACK, r->path[i].stack);
 		if (r->path[i].count != 1)
 			ms_record_number(w, MS_RETENTION_PATH_COUNT, r->path[i].count);
+		put(w, MS_RETENTION_PATH_MAPPING, r->path[i].mapping);
 	}
+	put(w, MS_RETENTION_PATH_BLOCKS, r->path_blocks);
+	put(w, MS_RETENTION_PATH_CUT, r->path_cut);
 }
 
 bool ms_retention_put_row(struct ms_record_writer *w, const struct ms_retention_row *r)
@@ -85,6 +88,7 @@ bool ms_retention_put_row(struct ms_record_writer *w, const struct ms_retention_
 	put(w, MS_RETENTION_BLOCKS, r->blocks);
 	put(w, MS_RETENTION_RETAINED_BYTES, r->retained_bytes);
 	put(w, MS_RETENTION_RETAINED_BLOCKS, r->retained_blocks);
+	put(w, MS_RETENTION_MAPPED, r->mapped_bytes);
 	if (r->offset != MS_RETENTION_NO_OFFSET)
 		ms_record_number(w, MS_RETENTION_OFFSET, r->offset);
 	if (r->depth > 1)
@@ -117,9 +121,11 @@ static void take_list(struct fields *v, const struct ms_field *f, struct ms_rete
 	} else if (f->id == MS_RETENTION_PATH_STACK) {
 		v->too_long |= v->steps == MS_RETENTION_STEPS_MAX;
 		if (!v->too_long)
-			l->path[v->steps++] = (struct ms_retention_step){f->value, 1};
+			l->path[v->steps++] = (struct ms_retention_step){f->value, 1, false};
 	} else if (f->id == MS_RETENTION_PATH_COUNT && v->steps) {
 		l->path[v->steps - 1].count = f->value;
+	} else if (f->id == MS_RETENTION_PATH_MAPPING && v->steps) {
+		l->path[v->steps - 1].mapping = f->value;
 	}
 }
 
@@ -189,6 +195,7 @@ static struct ms_retention_row row_of(const struct fields *v, const struct ms_re
 		.blocks = n[MS_RETENTION_BLOCKS],
 		.retained_bytes = n[MS_RETENTION_RETAINED_BYTES],
 		.retained_blocks = n[MS_RETENTION_RETAINED_BLOCKS],
+		.mapped_bytes = n[MS_RETENTION_MAPPED],
 		.offset = there ? n[MS_RETENTION_OFFSET] : MS_RETENTION_NO_OFFSET,
 		.depth = n[MS_RETENTION_DEPTH],
 		.type = v->type,
@@ -196,6 +203,8 @@ static struct ms_retention_row row_of(const struct fields *v, const struct ms_re
 		.path_root = n[MS_RETENTION_PATH_ROOT],
 		.path = l->path,
 		.path_count = v->steps,
+		.path_blocks = n[MS_RETENTION_PATH_BLOCKS],
+		.path_cut = n[MS_RETENTION_PATH_CUT],
 	};
 }
 

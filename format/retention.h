@@ -2,9 +2,10 @@
  * Records of a retention block (see trace.h): what keeps the live blocks of a scan reachable.
  *
  * A row is a root (a variable, a frame of a thread, ...), a set of roots that only together keep
- * something, or the blocks of one call stack that a row above them keeps alive. A row's retained
- * bytes would be free if it went away; those of the rows without parent add up to all that is
- * kept.
+ * something, the blocks of one call stack that a row above them keeps alive, or the rest below a
+ * row. A row's retained bytes are its own and those of all rows below it: they would be free if it
+ * went away. Those of the rows without parent add up to all that is kept. Only roots that rows,
+ * sets and paths refer to need to be written.
  *
  *   head               scan 2, done
  *   root 1, root 2     g_sessions, g_names
@@ -59,14 +60,16 @@ struct ms_retention_set {
 /* Describes a step of a path: `count` blocks of one stack, each of which points to the next. */
 struct ms_retention_step {
 	uint64_t stack, count;
+	bool mapping; /* mappings, not blocks */
 };
 struct ms_retention_row {
 	uint64_t scan, row; /* row: from 1 */
 	uint64_t parent;    /* an earlier row; 0 = none */
-	uint64_t root, set; /* what a row without parent stands for; else 0 */
+	uint64_t root, set; /* what a row without parent stands for; both 0 = it is the rest */
 	uint64_t stack;     /* stack node of the blocks; 0 = none */
 	uint64_t flags;     /* MS_KEPT_* */
 	uint64_t bytes, blocks, retained_bytes, retained_blocks;
+	uint64_t mapped_bytes; /* size of the row's own mappings, which is not in `bytes` */
 	uint64_t offset;    /* of the pointer in the blocks of the parent; MS_RETENTION_NO_OFFSET =
 			    differs, or not known */
 	uint64_t depth;     /* most blocks of the row in one chain; 0 or 1 = there are no chains */
@@ -75,6 +78,8 @@ struct ms_retention_row {
 	uint64_t path_root; /* root at which `path` begins; 0 = no path */
 	const struct ms_retention_step *path; /* at most MS_RETENTION_STEPS_MAX; borrowed */
 	size_t path_count;
+	uint64_t path_blocks; /* number of the row's blocks that the path leads to; 0 = not known */
+	bool path_cut;        /* further steps at the end are left out */
 };
 enum ms_retention_kind {
 	MS_RETENTION_IS_HEAD,

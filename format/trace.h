@@ -430,18 +430,23 @@ enum ms_retention_field {
 	MS_RETENTION_OTHERS = 20, /* 1: there are more roots than are listed */
 	/* Row: */
 	MS_RETENTION_ROW = 21,
-	MS_RETENTION_PARENT = 22, /* number of an earlier row; absent: the row is a root or set */
+	MS_RETENTION_PARENT = 22, /* number of an earlier row; absent: the row stands for ROOT or
+				     SET, or it has MS_KEPT_REST */
 	MS_RETENTION_FLAGS = 23,  /* MS_KEPT_* */
 	MS_RETENTION_BYTES = 24,  /* bytes of the row's own blocks */
 	MS_RETENTION_RETAINED_BYTES = 25, /* the row's own, and those of all rows below it */
 	MS_RETENTION_RETAINED_BLOCKS = 26,
 	MS_RETENTION_DEPTH = 27, /* most blocks of the row in one chain; absent: 1 */
 	MS_RETENTION_TYPE = 28,  /* bytes: type of the blocks; of a root: declared type */
-	/* A shortest path to a block of the row: from a root, through blocks of these stacks. */
+	/* A shortest path to blocks of the row: from a root, through blocks of these stacks. */
 	MS_RETENTION_PATH_ROOT = 29,
-	MS_RETENTION_PATH_STACK = 30, /* repeated, in order */
-	MS_RETENTION_PATH_COUNT = 31, /* after PATH_STACK: number of blocks; absent: 1 */
-	MS_RETENTION_LAST = MS_RETENTION_PATH_COUNT
+	MS_RETENTION_PATH_STACK = 30,   /* repeated, in order */
+	MS_RETENTION_PATH_COUNT = 31,   /* after PATH_STACK: number of blocks; absent: 1 */
+	MS_RETENTION_PATH_MAPPING = 32, /* after PATH_STACK: 1 = mappings, not blocks */
+	MS_RETENTION_PATH_BLOCKS = 33,  /* number of the row's blocks that it leads to */
+	MS_RETENTION_PATH_CUT = 34,     /* 1: further steps at the end are left out */
+	MS_RETENTION_MAPPED = 35,       /* bytes of the row's own mappings; not in BYTES */
+	MS_RETENTION_LAST = MS_RETENTION_MAPPED
 };
 /* Kinds of roots. */
 enum ms_keeper_kind {

@@ -294,6 +294,8 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		return add_verdict(t, rec);
 	case MS_BLOCK_RESIDENT:
 		return add_resident(t, rec);
+	case MS_BLOCK_RETENTION:
+		return ms_recording_add_retention(t, rec);
 	case MS_BLOCK_BEFORE:
 		add_row(t, rec, &t->before, MS_BEFORE_TIME);
 		return true;
@@ -629,8 +631,9 @@ void ms_recording_close(struct ms_recording *t)
 	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v,
 		t->allocators_missed.v, t->left.v, t->modules.v, t->threads.v, t->samples.v,
 		t->marks.v, t->losses.v, t->before.v, t->verdicts.v, t->moments.v, t->resident.v,
-		t->frames.v, t->nodes.v, t->strings.v, t->places.v, t->chains, t->states.v,
-		t->index.v);
+		t->retention.scans.v, t->retention.roots.v, t->retention.sets.v,
+		t->retention.rows.v, t->frames.v, t->nodes.v, t->strings.v, t->places.v, t->chains,
+		t->states.v, t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

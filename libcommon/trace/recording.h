@@ -17,6 +17,7 @@
 #include "libcommon/replay/replay.h"
 #include "trace_index.h"
 #include "tracefile.h"
+#include "format/retention.h"
 #include "format/stacks.h"
 #include "format/verdict.h"
 
@@ -76,6 +77,21 @@ struct ms_module_state {
 	uint32_t module, state;
 };
 
+/* Locates the records about what a scan's blocks are kept by, in struct ms_retentions. */
+struct ms_retention_scan {
+	struct ms_retention_head head;
+	size_t first_root, root_count, first_set, set_count, first_row, row_count;
+};
+/* Holds the retention of all scans, in order of scan number. Roots, sets and rows are in order of
+ * number; each refers only to roots and sets, and to earlier rows, of its scan that are here. Texts
+ * are NUL-terminated. */
+struct ms_retentions {
+	MS_ARRAY(struct ms_retention_scan) scans;
+	MS_ARRAY(struct ms_retention_root) roots;
+	MS_ARRAY(struct ms_retention_set) sets;
+	MS_ARRAY(struct ms_retention_row) rows;
+};
+
 struct ms_recording {
 	struct ms_trace *file;
 	const struct ms_trace_head *head;
@@ -98,6 +114,7 @@ struct ms_recording {
 	/* Verdicts of all scans, in order of scan number: for each scan one head record, then its
 	 * sites, in order of stack. Labels are NUL-terminated. */
 	MS_ARRAY(struct ms_verdict_record) verdicts;
+	struct ms_retentions retention;
 
 	MS_ARRAY(struct ms_frame) frames; /* by number; [0] and lost frames are all zero */
 	MS_ARRAY(struct ms_node) nodes;   /* by node number; a lost node has frame 0 */

@@ -12,7 +12,7 @@
 #define MS_EVENT_TYPES (MS_TYPE_BIT(MS_BLOCK_EVENTS) | MS_TYPE_BIT(MS_BLOCK_CHECKPOINT))
 /* Bit set of all block types that this version knows, except the index. */
 #define MS_ALL_TYPES                                                                               \
-	((MS_TYPE_BIT(MS_BLOCK_RESIDENT + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                       \
+	((MS_TYPE_BIT(MS_BLOCK_RETENTION + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                      \
 	 ~MS_TYPE_BIT(MS_BLOCK_INDEX))
 /* Bit set of all columns except addresses, which replay does not use: MS_COL_ADDRESS is above the
  * mask, and MS_COL_ADDRESS_OLD (written by early recorders) is removed from it. */
@@ -32,6 +32,10 @@ bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
 /* Applies a block of a checkpoint; skips the block if all events before it were read. Returns false
  * if the block's content is invalid. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
+
+/* Adds a record of a retention block. Returns false if it is invalid, or what it refers to is
+ * missing. */
+bool ms_recording_add_retention(struct ms_recording *t, struct ms_record rec);
 
 /* ---- recording_ahead.c: a second thread reads and decompresses blocks, decodes events ---- */
 
