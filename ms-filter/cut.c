@@ -447,7 +447,8 @@ static int take_block(struct cut *c, const struct ms_block *b)
 		return cut_copy(&c->out, b);
 	case MS_BLOCK_VERDICTS: /* verdicts are per stack, so valid only if all blocks are kept;
 				   else cut_verdicts.c writes new ones */
-	case MS_BLOCK_RESIDENT: /* valid only if all blocks are kept */
+	case MS_BLOCK_RESIDENT:
+	case MS_BLOCK_RETENTION: /* both are valid only if all blocks are kept */
 		return c->keep.some ? 0 : cut_copy(&c->out, b);
 	default: /* the end and the index are rewritten; other types are unknown */
 		return 0;

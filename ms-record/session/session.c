@@ -140,6 +140,7 @@ void session_flush(struct session *s)
 	take_records(&b->samples, &s->queued.samples);
 	take_records(&b->verdicts, &s->queued.verdicts);
 	take_records(&b->resident, &s->queued.resident);
+	take_records(&b->retention, &s->queued.retention);
 	pthread_mutex_unlock(&s->queued.lock);
 	take_records(&b->modules, &s->modules.records);
 	add_stacks(s, b);

@@ -228,7 +228,7 @@ struct open_block {
 /* Holds records for the next batch, made by threads other than the draining thread. */
 struct queued_records {
 	pthread_mutex_t lock;
-	struct ms_record_writer samples, verdicts, resident;
+	struct ms_record_writer samples, verdicts, resident, retention;
 	struct ms_proc_peak peak_rss;
 	uint64_t sample_ns; /* time of the last sample */
 };

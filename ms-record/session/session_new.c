@@ -230,7 +230,8 @@ void session_free(struct session *s)
 	batch_free(s->open.batch);
 	samples_free(s->sampler);
 	MS_FREE(s->rings.taken.v, s->threads.alive.v, s->threads.all.v, s->threads.tids.v,
-		s->queued.samples.data, s->queued.verdicts.data, s->queued.resident.data);
+		s->queued.samples.data, s->queued.verdicts.data, s->queued.resident.data,
+		s->queued.retention.data);
 	pool_unref(s->pool);
 	descriptor_close(s->process.pidfd);
 	descriptor_close(s->process.folder);

@@ -18,7 +18,7 @@
 
 /* Kinds of records in a batch. Each of the first BATCH_TYPES kinds is written as a block of the
  * type in batch_types. */
-#define BATCH_RECORDS 10u
+#define BATCH_RECORDS 11u
 #define BATCH_TYPES 7u
 extern const uint16_t batch_types[BATCH_TYPES];
 
@@ -39,7 +39,7 @@ struct batch {
 	union {
 		struct {
 			struct ms_record_writer info, modules, threads, samples, losses,
-				preexisting, marks, verdicts, resident, end;
+				preexisting, marks, verdicts, resident, retention, end;
 		};
 		struct ms_record_writer records[BATCH_RECORDS];
 	};

@@ -368,6 +368,7 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 		b->on_live(b->on_live_arg, b->out->checkpoints.live);
 	return write_many(b, MS_BLOCK_VERDICTS, &b->verdicts, err) ||
 			       write_many(b, MS_BLOCK_RESIDENT, &b->resident, err) ||
+			       write_many(b, MS_BLOCK_RETENTION, &b->retention, err) ||
 			       write_end(b, err)
 		       ? -1
 		       : 0;

@@ -40,9 +40,9 @@ struct records {
 };
 
 /* Lists the block types of scan results, which are not in batch_types. */
-static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT};
-/* Lists the labels that occur only in the first record of a scan result, by type. */
-static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL};
+static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT, MS_BLOCK_RETENTION};
+/* Lists the fields that occur only in the first record of a scan result, by type. */
+static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL, MS_RETENTION_STATE};
 #define TOLD_TYPES (sizeof told_types / sizeof *told_types)
 
 struct kept {
