@@ -128,13 +128,15 @@ static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	return ms_sql_exec(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", err);
 }
 
-/* Deletes all rows of hidden sites: from every table that has a column named site. */
+/* Deletes all rows of hidden sites: from every table that has a column named site. Where a site is
+ * only named, as in the trees of what is kept, whose sums need each row, it becomes null. */
 static int drop_rows(sqlite3 *db, struct ms_err *err)
 {
 	sqlite3_stmt *q = ms_sql_prepare(
 		db,
 		"SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c"
-		" ON c.name = 'site' WHERE m.type = 'table' ORDER BY m.name",
+		" ON c.name = 'site' WHERE m.type = 'table' AND m.name NOT IN ('kept', 'keeper')"
+		" ORDER BY m.name",
 		err);
 	int rc = q ? 0 : -1;
 	while (rc == 0 && ms_sql_next(db, q, err))
@@ -144,10 +146,13 @@ static int drop_rows(sqlite3 *db, struct ms_err *err)
 	sqlite3_finalize(q);
 	if (err->text[0])
 		return -1;
-	return ms_sql_exec(db,
-			   "DELETE FROM site WHERE id IN (SELECT site FROM temp.gone);"
-			   "DROP TABLE temp.gone",
-			   err);
+	return ms_sql_exec(
+		db,
+		"UPDATE kept SET site = NULL WHERE site IN (SELECT site FROM temp.gone);"
+		"UPDATE keeper SET site = NULL WHERE site IN (SELECT site FROM temp.gone);"
+		"DELETE FROM site WHERE id IN (SELECT site FROM temp.gone);"
+		"DROP TABLE temp.gone",
+		err);
 }
 
 int hide(sqlite3 *db, const struct matches *m, const char *filter, struct ms_err *err)

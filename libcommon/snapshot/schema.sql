@@ -36,6 +36,16 @@ CREATE VIEW by_heap AS
   SELECT each.*, h.backing_bytes, h.backing_blocks, h.backing_max_bytes,
     iif(h.backing_bytes > 0, max(h.backing_bytes - coalesce(each.live_bytes, 0), 0), NULL) AS unused_bytes
   FROM each LEFT JOIN heap h ON h.process = each.process AND h.name = each.heap AND each.heap <> 'malloc' ORDER BY allocated_bytes DESC;
+-- What keeps the blocks of a site: a row for each keeper or set of keepers at the top, with the site's blocks below it.
+CREATE VIEW kept_by AS
+  WITH RECURSIVE up(process, scan, id, top) AS (
+    SELECT process, scan, id, id FROM kept WHERE site IS NOT NULL
+    UNION ALL SELECT up.process, up.scan, up.id, k.parent FROM up JOIN kept k ON k.process = up.process AND k.scan = up.scan AND k.id = up.top
+    WHERE k.parent IS NOT NULL)
+  SELECT k.process, k.scan, k.site, t.keeper, t.set_id, sum(k.bytes) AS bytes, sum(k.blocks) AS blocks
+  FROM up JOIN kept t ON t.process = up.process AND t.scan = up.scan AND t.id = up.top AND t.parent IS NULL
+  JOIN kept k ON k.process = up.process AND k.scan = up.scan AND k.id = up.id
+  GROUP BY k.process, k.scan, k.site, t.keeper, t.set_id ORDER BY bytes DESC, k.site;
 CREATE VIEW by_process AS SELECT id AS process, pid, exe, allocations, allocated_bytes, peak_bytes, unfreed_bytes FROM process ORDER BY peak_bytes DESC;
 -- One row per program of a tree: how its processes' peaks are distributed, and which process was the worst.
 CREATE VIEW by_exe AS

@@ -37,6 +37,8 @@ static const struct {
 	{"diff", "value", SOME, MS_NAME_REMARK, MS_NAME_REMARK,
 	 "key IN ('per', 'history', 'old_nameless', 'new_nameless')"},
 	{"meta", "value", LIST, MS_NAME_REMARK, MS_NAME_REMARK, "key = 'filters'"},
+	{"keeper", "name", SOME, MS_NAME_FUNCTION, MS_NAME_FUNCTION,
+	 "kind IN ('variable', 'section', 'thread_local', 'frame')"},
 };
 
 static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)

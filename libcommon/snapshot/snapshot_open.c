@@ -67,6 +67,11 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 	"replace(replace(" sql ", '(' || char(10) || '  ', '('), char(10) || '  ', ' ')"
 #define SAME_TEXT ONE_LINE("s.sql") " = " ONE_LINE("m.sql")
 
+/* Lists the tables that earlier snapshots of this version do not have. */
+#define LATER_TABLES "('retention', 'keeper', 'keeper_set', 'kept')"
+/* Makes the SQL that tells whether the input has anything of the name of table `m`. */
+#define IN_INPUT "EXISTS (SELECT 1 FROM src.sqlite_schema i WHERE i.name = m.name COLLATE NOCASE)"
+
 /* Checks that the definition of each table equals ours, so that no view, virtual table or generated
  * column replaces a table. */
 static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
@@ -76,7 +81,8 @@ static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 		ms_sql_text(db,
 			    "SELECT m.name FROM main.sqlite_schema m LEFT JOIN src.sqlite_schema s "
 			    "ON s.type = 'table' AND s.name = m.name AND " SAME_TEXT
-			    " WHERE m.type = 'table' AND s.name IS NULL",
+			    " WHERE m.type = 'table' AND s.name IS NULL"
+			    " AND NOT (m.name IN " LATER_TABLES " AND NOT " IN_INPUT ")",
 			    &a);
 	int rc = 0;
 	if (bad)
@@ -112,7 +118,10 @@ static int copy_table(sqlite3 *db, const char *name, const char *table, struct m
 static int copy_tables(sqlite3 *db, const char *name, struct ms_err *err)
 {
 	sqlite3_stmt *stmt = ms_sql_prepare(
-		db, "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY rowid", err);
+		db,
+		"SELECT name FROM main.sqlite_schema m WHERE type = 'table' AND " IN_INPUT
+		" ORDER BY rowid",
+		err);
 	int rc = stmt ? 0 : -1;
 	while (rc == 0 && ms_sql_next(db, stmt, err))
 		rc = copy_table(db, name, (const char *)sqlite3_column_text(stmt, 0), err);
@@ -137,6 +146,10 @@ static const struct {
 	 "site_stat.site) OR "
 	 "NOT EXISTS (SELECT 1 FROM snapshot t WHERE t.id = site_stat.snapshot)",
 	 "a row in table 'site_stat' refers to a missing site or snapshot"},
+	{"SELECT 1 FROM kept k WHERE parent IS NOT NULL AND (typeof(parent) != 'integer' OR parent "
+	 ">= id OR NOT EXISTS (SELECT 1 FROM kept p WHERE p.process = k.process AND p.scan = "
+	 "k.scan AND p.id = k.parent))",
+	 "a row in table 'kept' has no earlier row as its parent"},
 	{"SELECT 1 FROM snapshot WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.id = "
 	 "snapshot.process)",
 	 "a row in table 'snapshot' refers to a missing process"},

@@ -191,6 +191,8 @@ int ms_fill_resident(struct ms_fill *w);
 const char *ms_scan_state_name(uint64_t state);
 /* Writes scan and site_verdict, and the results of the scan at the end for the process. */
 int ms_fill_verdicts(struct ms_fill *w);
+/* Writes retention, keeper, keeper_set and kept. */
+int ms_fill_retention(struct ms_fill *w);
 /* Writes growth. */
 int ms_fill_growth(struct ms_fill *w);
 /* Writes the totals since the start for a process whose history was not read or is not in the

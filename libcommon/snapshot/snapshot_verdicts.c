@@ -18,7 +18,8 @@ static const char *const state_names[] = {
 	[MS_SCAN_THREADS] = "threads", [MS_SCAN_LOST] = "lost",
 	[MS_SCAN_SAMPLED] = "sampled", [MS_SCAN_MEMORY] = "memory",
 	[MS_SCAN_STOPPED] = "stopped", [MS_SCAN_ENDED] = "ended",
-	[MS_SCAN_FILES] = "files",
+	[MS_SCAN_FILES] = "files",     [MS_SCAN_KEPT_MEMORY] = "memory",
+	[MS_SCAN_KEPT_TIME] = "time",
 };
 
 const char *ms_scan_state_name(uint64_t state)

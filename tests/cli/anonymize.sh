@@ -115,6 +115,14 @@ cat >columns <<'C'
 = growth.trend
 * heap.name
 * hidden.filter
+* keeper.file
+= keeper.kind
+* keeper.module
+* keeper.name
+* keeper.thread
+* keeper.type
+= kept.path
+* kept.type
 = loss.reason
 * mark.name
 = meta.key
@@ -154,6 +162,7 @@ cat >columns <<'C'
 * resident.label
 = resident.state
 * resident_file.file
+= retention.state
 * scan.label
 = scan.mask
 = scan.state

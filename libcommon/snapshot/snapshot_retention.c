@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * Writes what keeps live blocks reachable: tables retention, keeper, keeper_set and kept.
+ */
+#include "format/trace.h"
+#include "libcommon/base/path.h"
+#include "libcommon/symbols/frame_places.h"
+#include "snapshot_insert.h"
+#include "snapshot_private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which scans ---- */
+
+/* Tells whether the trace has the head of that scan, which has its moment. */
+static bool has_scan(const struct ms_recording *t, uint64_t scan)
+{
+	for (size_t i = 0; i < t->verdicts.n; i++)
+		if (t->verdicts.v[i].is_scan && t->verdicts.v[i].scan.scan == scan)
+			return true;
+	return false;
+}
+
+/* Tells whether all rows are there, and each retains at least what it has itself and what the rows
+ * below it retain, so that no sum of figures is too large. */
+static bool adds_up(const struct ms_recording *t, const struct ms_retention_scan *s)
+{
+	const struct ms_retention_row *rows = t->retention.rows.v + s->first_row;
+	struct left {
+		uint64_t bytes, blocks;
+	} *left = ms_xcalloc(s->row_count + 1, sizeof *left);
+	bool good = s->row_count == s->head.rows && s->head.kept_bytes <= INT64_MAX;
+	left[0] = (struct left){s->head.kept_bytes, INT64_MAX};
+	for (size_t i = 0; i < s->row_count && good; i++) {
+		const struct ms_retention_row *r = &rows[i];
+		struct left *above = &left[r->parent];
+		good = r->retained_bytes <= above->bytes && r->retained_blocks <= above->blocks &&
+		       r->bytes <= r->retained_bytes && r->blocks <= r->retained_blocks;
+		above->bytes -= r->retained_bytes;
+		above->blocks -= r->retained_blocks;
+		left[r->row] =
+			(struct left){r->retained_bytes - r->bytes, r->retained_blocks - r->blocks};
+	}
+	free(left);
+	return good;
+}
+
+/* Lists the scans that are written, and which of them have rows. */
+struct work {
+	struct ms_fill *w;
+	const struct ms_retentions *r;
+	const struct ms_retention_scan *v;
+	size_t n;
+	bool *known, *done; /* by scan */
+	struct ms_arena arena;
+};
+
+static int put_scans(struct work *k)
+{
+	struct ms_insert in = ms_rows(k->w, "retention");
+	for (size_t i = 0; i < k->n; i++) {
+		const struct ms_retention_head *h = &k->v[i].head;
+		bool done = h->state == MS_SCAN_DONE;
+		if (!k->known[i])
+			continue;
+		ms_put_row(&in, ms_int("process", k->w->p->id), ms_int("scan", h->scan),
+			   ms_text("state",
+				   done && !k->done[i] ? "damaged" : ms_scan_state_name(h->state)),
+			   ms_int_if("live_bytes", k->done[i], h->live_bytes),
+			   ms_int_if("kept_bytes", k->done[i], h->kept_bytes),
+			   ms_int_if("unreachable_bytes", k->done[i], h->unreachable_bytes),
+			   ms_int_if("blocks", k->done[i], h->blocks),
+			   ms_int_if("edges", k->done[i], h->edges), ms_int("took_ns", h->took_ns));
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- keepers ---- */
+
+/* Looks up the physical function of a stack node's frame, into which others may be inlined. */
+static struct ms_location function_at(const struct ms_fill *w, uint64_t node)
+{
+	struct ms_location found[MS_CHAIN_MAX] = {{0}};
+	struct ms_frame_question q;
+	uint32_t frame = node && node < w->t->nodes.n ? w->t->nodes.v[node].frame : 0;
+	const struct ms_frame *f = &w->t->frames.v[frame];
+	if (!frame || ms_frame_note(f))
+		return found[0];
+	bool told = ms_frame_told(w->t, frame);
+	uint32_t n = told ? ms_frame_told_count(w->t, frame) : 0;
+	if (w->f->symbols && (!n || w->f->look_again) && ms_frame_question(w->t, f, &q)) {
+		int module = ms_symbols_module_of(w->f->symbols, &q.module);
+		size_t all = ms_symbols_find(w->f->symbols, module, q.address, found, MS_CHAIN_MAX);
+		const struct ms_location *outer =
+			&found[all < MS_CHAIN_MAX ? all - 1 : MS_CHAIN_MAX - 1];
+		if (outer->function || !n)
+			return *outer;
+	}
+	return n ? ms_frame_told_at(w->t, frame, n - 1) : found[0];
+}
+
+/* Cuts what compilers append to names: "[abi:cxx11]", and Rust's "::h0123456789abcdef". */
+static void cut_suffixes(char *name)
+{
+	for (char *tag; (tag = strstr(name, "[abi:")) && strchr(tag, ']');) {
+		const char *rest = strchr(tag, ']') + 1;
+		memmove(tag, rest, strlen(rest) + 1);
+	}
+	size_t n = strlen(name);
+	if (n > 19 && !memcmp(name + n - 19, "::h", 3) &&
+	    strspn(name + n - 16, "0123456789abcdef") == 16)
+		name[n - 19] = '\0';
+}
+
+/* Returns a symbol for people, in the arena; NULL for "". */
+static const char *plain_name(struct ms_arena *a, const char *symbol)
+{
+	static const char vtable[] = "vtable for ";
+	char *plain = ms_demangle(symbol), *name = ms_arena_strdup(a, plain ? plain : symbol);
+	free(plain);
+	if (!strncmp(name, vtable, sizeof vtable - 1))
+		name += sizeof vtable - 1;
+	cut_suffixes(name);
+	return *name ? name : NULL;
+}
+
+static const char *name_of(struct ms_arena *a, const struct ms_retention_root *root,
+			   const char *module, const struct ms_location *at)
+{
+	if (root->kind == MS_KEEPER_FRAME)
+		return at->function;
+	bool section = root->kind == MS_KEEPER_SECTION ||
+		       (root->kind == MS_KEEPER_THREAD_LOCAL && *root->name == '.');
+	if (section && module)
+		return ms_arena_printf(a, "%s %s", ms_base_name(module), root->name);
+	return plain_name(a, root->name);
+}
+
+static uint32_t site_at(const struct ms_fill *w, uint64_t node)
+{
+	return node && node < w->r->node_count ? w->r->site_of_node[node] : 0;
+}
+
+static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_retention_root *root,
+		       size_t roots)
+{
+	const struct ms_fill *w = k->w;
+	const struct ms_row *m =
+		root->module <= w->t->modules.n ? ms_module_of(w->t, (uint32_t)root->module) : NULL;
+	const char *module = m ? m->text[MS_MODULE_PATH - 2] : NULL;
+	bool frame = root->kind == MS_KEEPER_FRAME, mapping = root->kind == MS_KEEPER_MAPPING;
+	struct ms_location at = frame ? function_at(w, root->stack) : (struct ms_location){0};
+	bool observes = root->observes && root->observes <= roots && root->observes != root->root;
+	bool threaded = root->thread && root->thread <= w->t->threads.n;
+	uint32_t site = mapping ? site_at(w, root->stack) : 0;
+	ms_put_row(in, ms_int("process", w->p->id), ms_int("scan", root->scan),
+		   ms_int("id", root->root), ms_text("kind", ms_keeper_word(root->kind)),
+		   ms_text("name", name_of(&k->arena, root, module, &at)),
+		   ms_text("module", module),
+		   m ? ms_address("offset", root->offset) : ms_null("offset"),
+		   ms_int_if("size", root->size, root->size), ms_text("file", at.file),
+		   ms_int_if("line", at.line, at.line),
+		   ms_text("type", root->type_size ? root->type : NULL),
+		   ms_text("thread",
+			   threaded ? w->t->threads.v[root->thread - 1].text[MS_THREAD_NAME - 2]
+				    : NULL),
+		   ms_int_if("site", site, site ? w->row_of_site[site - 1] : 0),
+		   ms_int_if("observes", observes, root->observes));
+}
+
+static int put_keepers(struct work *k)
+{
+	struct ms_insert in = ms_rows(k->w, "keeper");
+	for (size_t i = 0; i < k->n; i++)
+		for (size_t n = 0; k->done[i] && n < k->v[i].root_count; n++)
+			put_keeper(k, &in, &k->r->roots.v[k->v[i].first_root + n],
+				   k->v[i].root_count);
+	return ms_insert_close(&in);
+}
+
+static void put_member(const struct ms_fill *w, struct ms_insert *in,
+		       const struct ms_retention_set *set, uint64_t root)
+{
+	ms_put_row(in, ms_int("process", w->p->id), ms_int("scan", set->scan),
+		   ms_int("id", set->set), ms_int_if("keeper", root, root));
+}
+
+static int put_sets(struct work *k)
+{
+	struct ms_insert in = ms_rows(k->w, "keeper_set");
+	for (size_t i = 0; i < k->n; i++)
+		for (size_t n = 0; k->done[i] && n < k->v[i].set_count; n++) {
+			const struct ms_retention_set *s = &k->r->sets.v[k->v[i].first_set + n];
+			for (size_t m = 0; m < s->root_count; m++)
+				put_member(k->w, &in, s, s->roots[m]);
+			if (s->others)
+				put_member(k->w, &in, s, 0);
+		}
+	return ms_insert_close(&in);
+}
+
+/* ---- rows ---- */
+
+/* Returns the path to a row's blocks as JSON; NULL = it is not known. */
+static const char *path_of(const struct ms_fill *w, struct ms_arena *a,
+			   const struct ms_retention_row *r)
+{
+	if (!r->path_root)
+		return NULL;
+	const char *text = ms_arena_printf(a, "[%" PRIu64, r->path_root);
+	for (size_t i = 0; i < r->path_count; i++) {
+		const struct ms_retention_step *s = &r->path[i];
+		uint32_t site = site_at(w, s->stack);
+		const char *number =
+			site ? ms_arena_printf(a, "%" PRId64, w->row_of_site[site - 1]) : "null";
+		text = ms_arena_printf(a, "%s,[%s,%" PRIu64 "%s]", text, number,
+				       s->count <= INT64_MAX ? s->count : (uint64_t)INT64_MAX,
+				       s->mapping ? ",1" : "");
+	}
+	return ms_arena_printf(a, "%s]", text);
+}
+
+static void put_row(struct work *k, struct ms_insert *in, const struct ms_retention_row *r)
+{
+	const struct ms_fill *w = k->w;
+	uint32_t site = r->parent ? site_at(w, r->stack) : 0;
+	bool offset = r->parent && r->offset != MS_RETENTION_NO_OFFSET,
+	     mapping = r->flags & MS_KEPT_MAPPING;
+	ms_put_row(in, ms_int("process", w->p->id), ms_int("scan", r->scan), ms_int("id", r->row),
+		   ms_int_if("parent", r->parent, r->parent), ms_int_if("keeper", r->root, r->root),
+		   ms_int_if("set_id", r->set, r->set),
+		   ms_int_if("site", site, site ? w->row_of_site[site - 1] : 0),
+		   ms_int("bytes", r->bytes), ms_int("blocks", r->blocks),
+		   ms_int("retained_bytes", r->retained_bytes),
+		   ms_int("retained_blocks", r->retained_blocks),
+		   ms_int_if("mapped_bytes", mapping, r->mapped_bytes),
+		   ms_int_if("offset", offset, r->offset), ms_int("depth", r->depth ? r->depth : 1),
+		   ms_int("rest", (r->flags & MS_KEPT_REST) != 0),
+		   ms_text("type", plain_name(&k->arena, r->type)),
+		   ms_text("path", path_of(w, &k->arena, r)),
+		   ms_int_if("path_blocks", r->path_root && r->path_blocks, r->path_blocks),
+		   ms_int_if("path_cut", r->path_root, r->path_cut));
+}
+
+static int put_rows(struct work *k)
+{
+	struct ms_insert in = ms_rows(k->w, "kept");
+	for (size_t i = 0; i < k->n; i++)
+		for (size_t n = 0; k->done[i] && n < k->v[i].row_count; n++)
+			put_row(k, &in, &k->r->rows.v[k->v[i].first_row + n]);
+	return ms_insert_close(&in);
+}
+
+int ms_fill_retention(struct ms_fill *w)
+{
+	const struct ms_retentions *r = &w->t->retention;
+	struct work k = {.w = w, .r = r, .v = r->scans.v, .n = r->scans.n};
+	if (!k.n)
+		return 0;
+	k.known = ms_xcalloc(k.n, sizeof *k.known);
+	k.done = ms_xcalloc(k.n, sizeof *k.done);
+	for (size_t i = 0; i < k.n; i++) {
+		k.known[i] = has_scan(w->t, k.v[i].head.scan);
+		k.done[i] =
+			k.known[i] && k.v[i].head.state == MS_SCAN_DONE && adds_up(w->t, &k.v[i]);
+	}
+	int rc = put_scans(&k) || put_keepers(&k) || put_sets(&k) || put_rows(&k) ? -1 : 0;
+	MS_FREE(k.known, k.done);
+	ms_arena_free(&k.arena);
+	return rc;
+}
