@@ -16,7 +16,7 @@ SRC, BIN, MODE = os.environ["SRC"], os.environ["BIN"], os.environ.get("MODE", "r
 SECONDS, MEGABYTES = (2, 256) if MODE == "release" else (60, 4096)
 EXAMPLES = os.path.join(SRC, "tests", "golden", "v2")
 SYNC = b"\xb5MSblk\r\n"
-INFO, EVENTS, STACKS, MODULES, THREADS, SAMPLES, MARKS, LOSSES, END, SYMBOLS, CHECKPOINT, INDEX, VERDICTS, BEFORE, RESIDENT = range(1, 16)
+INFO, EVENTS, STACKS, MODULES, THREADS, SAMPLES, MARKS, LOSSES, END, SYMBOLS, CHECKPOINT, INDEX, VERDICTS, BEFORE, RESIDENT, RETENTION = range(1, 17)
 COUNT = 2**32
 files = runs = 0
 failures = []
@@ -168,7 +168,7 @@ def heads():
 
 def bombs():
     size = 64 << 20
-    for kind in range(1, 16):
+    for kind in range(1, 17):
         for byte in (0, 1, 255):
             if kind in (EVENTS, STACKS, CHECKPOINT):
                 last = 13 if kind == EVENTS else 10 if kind == CHECKPOINT else 6
@@ -187,9 +187,9 @@ def counts():
             for value in (COUNT, 2**64 - 1):
                 columns = [Column(1, varints(*[value if i == k else 1 for i in range(n)])), *[Column(c, b"\1" * 50) for c in range(2, 10)]]
                 trace(f"count-{kind}-{k}-{value % 7}", BEGIN, block(kind, columns), FINISH)
-    for kind in (MODULES, THREADS, SAMPLES, MARKS, LOSSES, SYMBOLS, INDEX, VERDICTS, BEFORE, RESIDENT):
+    for kind in (MODULES, THREADS, SAMPLES, MARKS, LOSSES, SYMBOLS, INDEX, VERDICTS, BEFORE, RESIDENT, RETENTION):
         for name, value in (("count", COUNT - 1), ("most", 2**64 - 1)):
-            fields = [(k, value) for k in range(1, 33)]
+            fields = [(k, value) for k in range(1, 36)]
             trace(f"numbers-{kind}-{name}", BEGIN, events(0), records(kind, record(*fields), record((1, 1), *fields[1:])), FINISH)
     trace("threads", BEGIN, records(THREADS, *[record((1, i), (2, i), (3, b"t%d" % i)) for i in range(20000)]), FINISH)
     trace("thread-far", BEGIN, records(THREADS, record((1, COUNT - 2), (3, b"t"))), FINISH)

@@ -18,9 +18,10 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 
-static const char *const types[] = {"?",       "info",       "events", "stacks",  "modules",
-				    "threads", "samples",    "marks",  "losses",  "end",
-				    "symbols", "checkpoint", "index",  "verdicts"};
+static const char *const types[] = {"?",        "info",       "events", "stacks",   "modules",
+				    "threads",  "samples",    "marks",  "losses",   "end",
+				    "symbols",  "checkpoint", "index",  "verdicts", "before",
+				    "resident", "retention"};
 static const char *const kinds[] = {"alloc",         "free",         "realloc",
 				    "failed",        "free-unknown", "realloc-unknown",
 				    "free-inferred", "ext"};

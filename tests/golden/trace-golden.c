@@ -11,6 +11,7 @@
  *         moments   a checkpoint, an index
  *         verdicts  two leak scans
  *         roots     the same, with what retains the indirect blocks, and where the last one stands
+ *         retention two leak scans, and what keeps the blocks of the last one reachable
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "format/address.h"
 #include "format/checkpoint.h"
 #include "format/record.h"
+#include "format/retention.h"
 #include "format/stacks.h"
 #include "format/trace.h"
 #include "format/verdict.h"
@@ -183,6 +185,79 @@ static void put_verdicts(bool with_roots)
 	put_records(MS_BLOCK_VERDICTS);
 }
 
+static void put_roots(void)
+{
+	static const struct ms_retention_root roots[] = {
+		{2, 1, MS_KEEPER_VARIABLE, 1, 0x4010, 56, 0, 0, 0, "_ZN3Bus8instanceE", 17, "", 0},
+		{2, 2, MS_KEEPER_VARIABLE, 1, 0x4048, 8, 0, 0, 1, "g_names", 7, "list<int>", 9},
+		{2, 3, MS_KEEPER_SECTION, 1, 0x4100, 512, 0, 0, 0, ".bss", 4, "", 0},
+		{2, 4, MS_KEEPER_FRAME, 0, 0, 96, 1, 3, 0, "", 0, "", 0},
+		{2, 5, MS_KEEPER_MAPPING, 0, 0, 8 << 20, 0, 7, 0, "", 0, "", 0}};
+	static const uint64_t both[] = {1, 3};
+	for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+		ms_retention_put_root(&records, &roots[i]);
+	ms_retention_put_set(&records, &(struct ms_retention_set){2, 1, false, both, 2});
+	ms_retention_put_set(&records, &(struct ms_retention_set){2, 2, true, both, 1});
+}
+
+static void put_retention(void)
+{
+	static const struct ms_retention_step path[] = {
+		{7, 2, false}, {0, 3, true}, {29, 1, false}};
+	ms_retention_put_head(&records,
+			      &(struct ms_retention_head){.scan = 1, .state = MS_SCAN_TIME});
+	ms_retention_put_head(&records, &(struct ms_retention_head){2, MS_SCAN_DONE, 1010, 1000, 10,
+								    9, 17, 5000, 6});
+	put_roots();
+	const struct ms_retention_row rows[] = {
+		{.row = 1, .root = 1, .retained_bytes = 600, .retained_blocks = 5},
+		{.row = 2,
+		 .parent = 1,
+		 .stack = 7,
+		 .bytes = 400,
+		 .blocks = 3,
+		 .retained_bytes = 600,
+		 .retained_blocks = 5,
+		 .depth = 3,
+		 .type = "_ZTV7Session",
+		 .type_size = 12},
+		{.row = 3,
+		 .parent = 2,
+		 .stack = 29,
+		 .bytes = 200,
+		 .blocks = 2,
+		 .retained_bytes = 200,
+		 .retained_blocks = 2,
+		 .offset = 40,
+		 .path_root = 1,
+		 .path = path,
+		 .path_count = 3,
+		 .path_blocks = 2,
+		 .path_cut = true},
+		{.row = 4, .set = 2, .retained_bytes = 300, .retained_blocks = 3},
+		{.row = 5,
+		 .parent = 4,
+		 .flags = MS_KEPT_MAPPING,
+		 .bytes = 300,
+		 .blocks = 3,
+		 .retained_bytes = 300,
+		 .retained_blocks = 3,
+		 .mapped_bytes = 8 << 20,
+		 .offset = MS_RETENTION_NO_OFFSET},
+		{.row = 6,
+		 .flags = MS_KEPT_REST,
+		 .bytes = 100,
+		 .blocks = 1,
+		 .retained_bytes = 100,
+		 .retained_blocks = 1}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ms_retention_row r = rows[i];
+		r.scan = 2;
+		ms_retention_put_row(&records, &r);
+	}
+	put_records(MS_BLOCK_RETENTION);
+}
+
 static void put_events(bool with_addresses, bool future, bool extended, bool moments)
 {
 	static uint8_t memory[MS_EVENT_MEMORY(EVENTS)];
@@ -275,9 +350,11 @@ int main(int argc, char **argv)
 	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments);
 	if (moments)
 		ms_trace_write_index(writer, 2000, &index_offset, &err);
-	bool roots = strcmp(argv[1], "roots") == 0;
-	if (roots || strcmp(argv[1], "verdicts") == 0)
+	bool roots = strcmp(argv[1], "roots") == 0, retention = strcmp(argv[1], "retention") == 0;
+	if (roots || retention || strcmp(argv[1], "verdicts") == 0)
 		put_verdicts(roots);
+	if (retention)
+		put_retention();
 	put_end();
 	if (!plain)
 		put_symbols();

@@ -27,7 +27,7 @@ for t in "$golden"/v[12]/*.trace; do
 	cmp out.txt piped.txt
 done
 # Today's writer says the same.
-for kind in full plain future extended moments verdicts roots; do
+for kind in full plain future extended moments verdicts roots retention; do
 	"$TB/trace-golden" "$kind" new.trace
 	"$TB/trace-dump" new.trace >new.txt
 	says new.txt "$golden/v2/$kind.trace"
