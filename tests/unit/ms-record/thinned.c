@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What is kept of a recording that goes on for ever is thinned out evenly: samples for a trace that is
- * written anew, and RSS over time for the summary.
+ * written anew, and RSS over time for the summary. Of the results of scans the latest stays.
  */
+#include "format/retention.h"
 #include "ms-record/session/samples.c" /* they belong to a tool, of which there is no library */
 #include "ms-record/write/rewrite.c"
 #include "tests/unit/held.h"
@@ -67,6 +68,51 @@ static void check_samples(void)
 	kept_free(k);
 }
 
+/* What keeps blocks reachable, in one block: a head and `rows` rows. Returns its size. */
+static size_t add_result(struct kept *k, uint64_t scan, uint64_t rows)
+{
+	struct ms_record_writer w = {0};
+	batch_record(&w, MS_RETENTION_RECORD_BYTES);
+	CHECK(ms_retention_put_head(&w, &(struct ms_retention_head){.scan = scan, .state = 1}),
+	      "head");
+	for (uint64_t i = 1; i <= rows; i++) {
+		batch_record(&w, MS_RETENTION_RECORD_BYTES);
+		CHECK(ms_retention_put_row(&w, &(struct ms_retention_row){.scan = scan, .row = i}),
+		      "row");
+	}
+	struct ms_column c = ms_record_column(&w);
+	kept_block(k, MS_BLOCK_RETENTION, (const uint64_t[]){scan, scan}, &c);
+	free(w.data);
+	return c.size;
+}
+
+/* Results stay as long as there is room for all; then only the latest, whole and whatever its size. */
+static void check_results(void)
+{
+	struct kept *k = kept_new();
+	struct records *r = records_of(k, MS_BLOCK_RETENTION);
+	struct ms_record_reader reader;
+	struct ms_record rec;
+	struct ms_retention_lists lists;
+	struct ms_retention_record v;
+	size_t all = add_result(k, 1, 5) + add_result(k, 2, 0) + add_result(k, 3, 100), n = 0;
+	is("all results", r->size, all);
+	is("the first", r->first_ns, 1);
+	is("the last", r->last_ns, 3);
+	all = add_result(k, 4, 40000);
+	is("the latest alone", r->size, all);
+	CHECK(all > TOLD_MAX, "%zu bytes", all);
+	ms_record_reader_init(&reader, r->data, r->size);
+	for (; ms_record_next(&reader, &rec) == MS_FMT_OK; n++)
+		CHECK(ms_retention_get(rec, &v, &lists) && v.head.scan == 4 &&
+			      (n ? v.kind == MS_RETENTION_IS_ROW && v.row.row == n
+				 : v.kind == MS_RETENTION_IS_HEAD),
+		      "record %zu", n);
+	is("records", n, 40001);
+	is("verdicts have a place of their own", records_of(k, MS_BLOCK_VERDICTS)->size, 0);
+	kept_free(k);
+}
+
 static void check_points(void)
 {
 	struct sampler *p = ms_xcalloc(1, sizeof *p);
@@ -94,6 +140,7 @@ static void check_points(void)
 int main(void)
 {
 	check_samples();
+	check_results();
 	check_points();
 	is("all is given back", (uint64_t)held_blocks, 0);
 	return failures != 0;
