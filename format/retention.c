@@ -212,22 +212,23 @@ bool ms_retention_get(struct ms_record rec, struct ms_retention_record *out,
 		      struct ms_retention_lists *lists)
 {
 	struct fields v = {.name = "", .type = ""};
-	bool good = take_fields(&v, rec, lists) && v.number[MS_RETENTION_SCAN];
+	if (!take_fields(&v, rec, lists) || !v.number[MS_RETENTION_SCAN])
+		return false;
 	*out = (struct ms_retention_record){0};
 	if (has(&v, MS_RETENTION_STATE)) {
 		out->kind = MS_RETENTION_IS_HEAD;
 		out->head = head_of(&v);
-		return good;
+		return true;
 	}
 	if (has(&v, MS_RETENTION_ROW)) {
 		out->kind = MS_RETENTION_IS_ROW;
 		out->row = row_of(&v, lists);
-		return good && out->row.row;
+		return out->row.row;
 	}
 	if (has(&v, MS_RETENTION_KIND)) {
 		out->kind = MS_RETENTION_IS_ROOT;
 		out->root = root_of(&v);
-		return good && out->root.root;
+		return out->root.root;
 	}
 	out->kind = MS_RETENTION_IS_SET;
 	out->set = (struct ms_retention_set){.scan = v.number[MS_RETENTION_SCAN],
@@ -235,7 +236,7 @@ bool ms_retention_get(struct ms_record rec, struct ms_retention_record *out,
 					     .others = v.number[MS_RETENTION_OTHERS],
 					     .roots = lists->roots,
 					     .root_count = v.roots};
-	return good && out->set.set;
+	return out->set.set;
 }
 
 const char *ms_keeper_word(uint64_t kind)
