@@ -513,6 +513,11 @@ enum ms_sym_field {
 	MS_SYM_STATE = 7,  /* MS_SYMBOLS_* of the module */
 	MS_SYM_COLUMN = 8,
 	MS_SYM_RUNTIME = 9, /* reserved */
+	/* Variables that are roots (MS_KEEPER_VARIABLE, MS_KEEPER_THREAD_LOCAL): */
+	MS_SYM_VARIABLE = 10,  /* module id: starts a variable's record; its FILE and LINE follow */
+	MS_SYM_ADDRESS = 11,   /* MS_RETENTION_OFFSET of the root */
+	MS_SYM_IN_THREAD = 12, /* 1: thread-local */
+	MS_SYM_TYPE = 13,      /* string number: declared type */
 };
 enum ms_symbols_state {
 	MS_SYMBOLS_NONE = 0,     /* no symbol table found */

@@ -100,6 +100,24 @@ static struct ms_location function_at(const struct ms_fill *w, uint64_t node)
 	return n ? ms_frame_told_at(w->t, frame, n - 1) : found[0];
 }
 
+/* Looks up where a variable is declared, and its type. */
+static struct ms_variable declaration_of(const struct ms_fill *w,
+					 const struct ms_retention_root *root)
+{
+	struct ms_variable v = {0};
+	struct ms_frame_question q;
+	bool in_thread = root->kind == MS_KEEPER_THREAD_LOCAL;
+	uint32_t module = root->module <= w->t->modules.n ? (uint32_t)root->module : 0;
+	if ((root->kind != MS_KEEPER_VARIABLE && !in_thread) || !module ||
+	    ms_variable_told(w->t, module, root->offset, in_thread, &v) || !w->f->symbols ||
+	    (w->t->has_symbols && !w->f->look_again) ||
+	    !ms_frame_question(w->t, &(struct ms_frame){.module = module}, &q))
+		return v;
+	int handle = ms_symbols_module_of(w->f->symbols, &q.module);
+	ms_symbols_variable(w->f->symbols, handle, root->offset, in_thread, &v);
+	return v;
+}
+
 /* Cuts what compilers append to names: "[abi:cxx11]", and Rust's "::h0123456789abcdef". */
 static void cut_suffixes(char *name)
 {
@@ -151,6 +169,7 @@ static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_ret
 	const char *module = m ? m->text[MS_MODULE_PATH - 2] : NULL;
 	bool frame = root->kind == MS_KEEPER_FRAME, mapping = root->kind == MS_KEEPER_MAPPING;
 	struct ms_location at = frame ? function_at(w, root->stack) : (struct ms_location){0};
+	struct ms_variable v = declaration_of(w, root);
 	bool observes = root->observes && root->observes <= roots && root->observes != root->root;
 	bool threaded = root->thread && root->thread <= w->t->threads.n;
 	uint32_t site = mapping ? site_at(w, root->stack) : 0;
@@ -159,9 +178,10 @@ static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_ret
 		   ms_text("name", name_of(&k->arena, root, module, &at)),
 		   ms_text("module", module),
 		   m ? ms_address("offset", root->offset) : ms_null("offset"),
-		   ms_int_if("size", root->size, root->size), ms_text("file", at.file),
-		   ms_int_if("line", at.line, at.line),
-		   ms_text("type", root->type_size ? root->type : NULL),
+		   ms_int_if("size", root->size, root->size),
+		   ms_text("file", frame ? at.file : v.file),
+		   ms_int_if("line", at.line | v.line, at.line | v.line),
+		   ms_text("type", root->type_size ? root->type : v.type),
 		   ms_text("thread",
 			   threaded ? w->t->threads.v[root->thread - 1].text[MS_THREAD_NAME - 2]
 				    : NULL),

@@ -80,6 +80,20 @@ struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame
 				    .inlined = i + 1 < c->count};
 }
 
+bool ms_variable_told(const struct ms_recording *t, uint32_t module, uint64_t address,
+		      bool in_thread, struct ms_variable *out)
+{
+	for (size_t i = 0; i < t->variables.n; i++) {
+		const struct ms_told_variable *v = &t->variables.v[i];
+		if (v->module != module || v->address != address || v->in_thread != in_thread)
+			continue;
+		*out = (struct ms_variable){string_of(t, v->type), string_of(t, v->at.file),
+					    v->at.line};
+		return true;
+	}
+	return false;
+}
+
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		       struct ms_frame_question *q)
 {

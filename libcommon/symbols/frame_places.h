@@ -35,6 +35,11 @@ bool ms_frame_told(const struct ms_recording *t, uint32_t frame);
 uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame);
 struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame, uint32_t i);
 
+/* Finds where a variable is declared in the trace's symbols; see ms_symbols_variable. Strings live as
+ * long as the recording. */
+bool ms_variable_told(const struct ms_recording *t, uint32_t module, uint64_t address,
+		      bool in_thread, struct ms_variable *out);
+
 /* Holds an address to look up in the files of its module. Borrowed from the recording. */
 struct ms_frame_question {
 	struct ms_symbols_module module;

@@ -381,6 +381,20 @@ size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struc
 	return n;
 }
 
+bool ms_symbols_variable(struct ms_symbols *s, int module, uint64_t address, bool in_thread,
+			 struct ms_variable *out)
+{
+	struct module *m = module_at(s, module);
+	if (!m)
+		return false;
+	watch(s, m);
+	if (!m->opened)
+		open_module(s, m);
+	bool found = m->dwarf && ms_dwarf_variable(m->dwarf, address, in_thread, out);
+	ms_elf_watch.saw = NULL;
+	return found;
+}
+
 const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address)
 {
 	struct module *m = module_at(s, module);

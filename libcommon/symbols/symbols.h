@@ -80,6 +80,12 @@ int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
 		       size_t max);
 
+/* Finds the declaration of the variable that begins at `address` in the ELF file, or at that offset
+ * in thread-local storage. The first question about a module reads all of its debug information.
+ * Returns false if it is not known. */
+bool ms_symbols_variable(struct ms_symbols *s, int module, uint64_t address, bool in_thread,
+			 struct ms_variable *out);
+
 /* Returns the symbol called by the call instruction whose last byte is at `address` (as for
  * ms_symbols_find); NULL = not known, for instance without the file. Valid until s is freed. */
 const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address);

@@ -199,7 +199,7 @@ void ms_dwarf_free(struct ms_dwarf *d)
 		return;
 	ms_arena_free(&d->unit_memory);
 	close_all(d);
-	MS_FREE(d->units.v, d->spans.v, d);
+	MS_FREE(d->units.v, d->spans.v, d->variables.v, d);
 }
 
 /* ---- the cache of units ---- */

@@ -24,6 +24,7 @@
 
 struct ms_location;
 struct ms_symbols_options;
+struct ms_variable;
 
 struct ms_row {
 	uint32_t offset; /* address minus the start of its sequence of rows */
@@ -93,6 +94,13 @@ struct ms_unit_ref {
 	bool lacks_split;     /* the unit's split part was not found */
 };
 
+/* Locates the entry of a static variable. */
+struct ms_variable_ref {
+	uint64_t address;
+	uint64_t die;   /* offset in .debug_info */
+	bool in_thread; /* in thread-local storage: `address` is an offset in it */
+};
+
 struct ms_dwarf_file {
 	struct ms_elf *file; /* may be NULL */
 	Elf *elf;
@@ -113,7 +121,9 @@ struct ms_dwarf {
 	size_t unit_bytes;
 	size_t opened_units, opened_rows; /* numbers of units and line table rows read since libdw
 					     was opened */
-	uint64_t scope_steps;             /* steps spent on finding the scopes of names */
+	MS_ARRAY(struct ms_variable_ref) variables; /* sorted, if variables_known */
+	bool variables_known;
+	uint64_t scope_steps; /* steps spent on finding the scopes of names */
 };
 
 /* Holds the files that a module's DWARF is read from; all are borrowed. */
@@ -131,6 +141,11 @@ void ms_dwarf_free(struct ms_dwarf *d);
 /* Finds the locations of an address as ms_symbols_find does, but returns 0 if nothing is known
  * about it. */
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max);
+
+/* Finds the declaration of the variable that begins at an address, or at an offset in thread-local
+ * storage. Returns false if there is none. */
+bool ms_dwarf_variable(struct ms_dwarf *d, uint64_t address, bool in_thread,
+		       struct ms_variable *out);
 
 /* ---- between the files of the module ---- */
 
@@ -156,6 +171,9 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);
 /* Returns a copy of spans that lives as long as the unit; `s` is sorted and freed. */
 struct ms_spans ms_unit_keep_spans(struct ms_unit *u, struct ms_spans *s);
+/* Returns the path of a source file without "." and "x/..": `name` as in a line table, which libdw
+ * may have joined to the compilation folder (or NULL) already. */
+const char *ms_source_path(struct ms_arena *a, const char *folder, const char *name);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
 /* Returns the name of a node's function, or NULL. */
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);

@@ -100,7 +100,7 @@ static int read_trace(struct wanted *c, struct ms_trace *file, const char *path,
 {
 	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_STACKS) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS) |
 			       MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_END) |
-			       MS_TYPE_BIT(MS_BLOCK_INFO);
+			       MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_RETENTION);
 	struct ms_block b;
 	enum ms_trace_next next;
 	uint64_t end;
@@ -299,6 +299,74 @@ static void put_frames(const struct share *h, struct output *o, struct ms_err *e
 	}
 }
 
+/* ---- variables ---- */
+
+/* Returns the handle of a module; -1 = nothing can be looked up there. */
+static int handle_of(struct share *h, uint32_t module)
+{
+	struct ms_frame_question q;
+	if (h->handles[module] < 0 &&
+	    ms_frame_question(h->c->t, &(struct ms_frame){.module = module}, &q)) {
+		q.module.held = module < h->c->held.n ? h->c->held.v[module] : 0;
+		h->handles[module] = ms_symbols_module_of(h->s, &q.module);
+	}
+	return h->handles[module];
+}
+
+static void put_variable(struct output *o, const struct ms_retention_root *r,
+			 const struct ms_variable *v)
+{
+	uint32_t type = number_of(o, v->type), file = number_of(o, v->file);
+	make_room(o, 128);
+	ms_record_begin(&o->w);
+	ms_record_number(&o->w, MS_SYM_VARIABLE, r->module);
+	ms_record_number(&o->w, MS_SYM_ADDRESS, r->offset);
+	if (r->kind == MS_KEEPER_THREAD_LOCAL)
+		ms_record_number(&o->w, MS_SYM_IN_THREAD, 1);
+	if (type)
+		ms_record_number(&o->w, MS_SYM_TYPE, type);
+	if (file)
+		ms_record_number(&o->w, MS_SYM_FILE, file);
+	if (v->line)
+		ms_record_number(&o->w, MS_SYM_LINE, v->line);
+	o->failed |= !ms_record_end(&o->w);
+}
+
+static int by_variable(const void *a, const void *b)
+{
+	const struct ms_retention_root *x = *(const struct ms_retention_root *const *)a,
+				       *y = *(const struct ms_retention_root *const *)b;
+	return MS_ORDER(x->module, y->module) ?:
+	       MS_ORDER(x->kind, y->kind) ?:
+	       MS_ORDER(x->offset, y->offset);
+}
+
+/* Writes where the variables are declared that are roots of any scan, each once. */
+static void put_variables(struct share *h, struct output *o, struct ms_err *err)
+{
+	const struct ms_recording *t = h->c->t;
+	const struct ms_retention_root **v = ms_xcalloc(t->retention.roots.n + 1, sizeof *v);
+	struct ms_variable found;
+	size_t n = 0;
+	for (size_t i = 0; i < t->retention.roots.n; i++) {
+		const struct ms_retention_root *r = &t->retention.roots.v[i];
+		bool variable = r->kind == MS_KEEPER_VARIABLE || r->kind == MS_KEEPER_THREAD_LOCAL;
+		if (variable && r->module && r->module <= t->modules.n)
+			v[n++] = r;
+	}
+	qsort(v, n, sizeof *v, by_variable);
+	for (size_t i = 0; i < n && !o->failed; i++) {
+		int handle = handle_of(h, (uint32_t)v[i]->module);
+		if ((!i || by_variable(&v[i - 1], &v[i])) && handle >= 0 &&
+		    ms_symbols_variable(h->s, handle, v[i]->offset,
+					v[i]->kind == MS_KEEPER_THREAD_LOCAL, &found))
+			put_variable(o, v[i], &found);
+		if (o->w.size > BLOCK_BYTES)
+			flush(o, err);
+	}
+	free(v);
+}
+
 /* Writes, for each module, the worse of its states in the two shares, into which the addresses were
  * divided for two threads. From MS_SYMBOLS_DWARF on, higher states are worse; lower ones are equal
  * in both shares. States are final only after all lookups. */
@@ -327,6 +395,7 @@ static void put_all(const struct wanted *c, struct ms_symbols *s, struct output 
 	look_up_both(&shares[0], &shares[1]);
 	put_frames(&shares[0], o, err);
 	put_frames(&shares[1], o, err);
+	put_variables(&shares[0], o, err);
 	put_modules(shares, o);
 	flush(o, err);
 	ms_symbols_free(again);

@@ -16,3 +16,10 @@ struct ms_location {
 	uint32_t column;
 	bool inlined; /* true for all but the last one of a chain */
 };
+
+/* Describes where a variable is declared. Strings live as long as the symbolizer. */
+struct ms_variable {
+	const char *type; /* as declared: "const char *[4]"; NULL = unknown */
+	const char *file; /* as in struct ms_location; NULL = unknown */
+	uint32_t line;    /* 0 = unknown */
+};

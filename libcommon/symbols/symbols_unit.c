@@ -92,6 +92,14 @@ static char *tidy(struct ms_arena *a, const char *path)
 	return out;
 }
 
+const char *ms_source_path(struct ms_arena *a, const char *folder, const char *name)
+{
+	/* libdw prepends the compilation folder in line tables up to version 4, not in version 5 */
+	size_t n = folder && name[0] != '/' ? strlen(folder) : 0;
+	bool joined = !n || (strncmp(name, folder, n) == 0 && name[n] == '/');
+	return tidy(a, joined ? name : ms_arena_printf(a, "%s/%s", folder, name));
+}
+
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number)
 {
 	if (number >= u->source_count)
@@ -99,10 +107,5 @@ const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t numbe
 	struct ms_source *s = &u->sources[number];
 	if (s->path || !s->name)
 		return s->path;
-	/* libdw prepends the compilation folder in line tables up to version 4, not in version 5 */
-	size_t n = u->folder && s->name[0] != '/' ? strlen(u->folder) : 0;
-	bool joined = !n || (strncmp(s->name, u->folder, n) == 0 && s->name[n] == '/');
-	return s->path = tidy(d->strings,
-			      joined ? s->name
-				     : ms_arena_printf(u->memory, "%s/%s", u->folder, s->name));
+	return s->path = ms_source_path(d->strings, u->folder, s->name);
 }

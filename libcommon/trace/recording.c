@@ -137,12 +137,25 @@ static uint32_t string_number(const struct ms_recording *t, uint32_t in_block)
 	return in_block ? t->string_base + in_block : 0;
 }
 
+/* Stores a field of a variable's record. */
+static void add_to_variable(const struct ms_recording *t, struct ms_told_variable *v,
+			    const struct ms_field *f)
+{
+	if (f->id == MS_SYM_ADDRESS)
+		v->address = f->value;
+	else if (f->id == MS_SYM_IN_THREAD)
+		v->in_thread = f->value;
+	else if (f->id == MS_SYM_TYPE)
+		v->type = string_number(t, (uint32_t)f->value);
+}
+
 static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_field f;
 	struct ms_chain *chain = NULL;
 	struct ms_place *place = NULL;
 	struct ms_module_state *module = NULL;
+	struct ms_told_variable *variable = NULL;
 	while (ms_record_field(&rec, &f) == MS_FMT_OK) {
 		uint32_t value = (uint32_t)f.value;
 		if (f.id == MS_SYM_STRING && f.is_bytes) {
@@ -167,6 +180,12 @@ static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 			*module = (struct ms_module_state){value, 0};
 		} else if (f.id == MS_SYM_STATE && module) {
 			module->state = value;
+		} else if (f.id == MS_SYM_VARIABLE) {
+			variable = MS_PUSH(&t->variables);
+			*variable = (struct ms_told_variable){.module = value};
+			place = &variable->at;
+		} else if (variable) {
+			add_to_variable(t, variable, &f);
 		}
 	}
 	return true;
@@ -632,8 +651,8 @@ void ms_recording_close(struct ms_recording *t)
 		t->allocators_missed.v, t->left.v, t->modules.v, t->threads.v, t->samples.v,
 		t->marks.v, t->losses.v, t->before.v, t->verdicts.v, t->moments.v, t->resident.v,
 		t->retention.scans.v, t->retention.roots.v, t->retention.sets.v,
-		t->retention.rows.v, t->frames.v, t->nodes.v, t->strings.v, t->places.v, t->chains,
-		t->states.v, t->index.v);
+		t->retention.rows.v, t->frames.v, t->nodes.v, t->strings.v, t->places.v,
+		t->variables.v, t->chains, t->states.v, t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

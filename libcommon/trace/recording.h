@@ -73,6 +73,14 @@ struct ms_place {
 	uint32_t function, file, line, column; /* function and file: string numbers; 0 = unknown */
 };
 
+/* Tells where a variable is declared. From a symbols block. */
+struct ms_told_variable {
+	uint64_t address;      /* in the module's ELF file, or in thread-local storage */
+	uint32_t module, type; /* type: string number; 0 = unknown */
+	bool in_thread;
+	struct ms_place at; /* without a function */
+};
+
 struct ms_module_state {
 	uint32_t module, state;
 };
@@ -123,6 +131,7 @@ struct ms_recording {
 	struct ms_strings strings; /* indexed by number - 1 */
 	uint32_t string_base;      /* number of strings of earlier symbols blocks */
 	MS_ARRAY(struct ms_place) places;
+	MS_ARRAY(struct ms_told_variable) variables;
 	struct ms_chain *chains; /* indexed by frame number; frames.n entries if has_symbols */
 	size_t chain_count;
 	MS_ARRAY(struct ms_module_state) states;

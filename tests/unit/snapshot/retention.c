@@ -137,6 +137,19 @@ static void put_small(struct made *m)
 	}
 }
 
+static void put_variable(struct made *m, unsigned module, uint64_t address, bool in_thread,
+			 unsigned line)
+{
+	made_next_record(m);
+	ms_record_number(&m->records, MS_SYM_VARIABLE, module);
+	ms_record_number(&m->records, MS_SYM_ADDRESS, address);
+	if (in_thread)
+		ms_record_number(&m->records, MS_SYM_IN_THREAD, 1);
+	ms_record_number(&m->records, MS_SYM_TYPE, 7);
+	ms_record_number(&m->records, MS_SYM_FILE, 6);
+	ms_record_number(&m->records, MS_SYM_LINE, line);
+}
+
 static void put_symbols(struct made *m)
 {
 	made_records(m);
@@ -145,6 +158,8 @@ static void put_symbols(struct made *m)
 		made_next_record(m);
 	}
 	ms_record_string(&m->records, MS_SYM_STRING, "app.cc");
+	made_next_record(m);
+	ms_record_string(&m->records, MS_SYM_STRING, "long [4]");
 	made_next_record(m);
 	for (unsigned i = 0; i < 5; i++) {
 		ms_record_number(&m->records, MS_SYM_FRAME, i + 1);
@@ -158,6 +173,12 @@ static void put_symbols(struct made *m)
 		if (i < 4)
 			made_next_record(m);
 	}
+	put_variable(m, 2, 0x4050, false, 1);
+	put_variable(m, 1, 0, false, 2);
+	put_variable(m, 1, 0, true, 7); /* t_scratch */
+	put_variable(m, 1, 0x4050, true, 3);
+	put_variable(m, 1, 0x4050, false, 8); /* SESSIONS */
+	put_variable(m, 1, 0x4010, false, 9); /* Bus::instance, whose root has a type of its own */
 	made_write(m, MS_BLOCK_SYMBOLS);
 }
 
@@ -308,10 +329,10 @@ static const struct {
 	{"SELECT id, kind, name, module, offset, size, file, line, type, thread, site, observes "
 	 "FROM "
 	 "keeper ORDER BY id",
-	 "1|variable|Bus::instance|/bin/app|16400|56|-|-|std::map<int, Session *>|-|-|-\n"
-	 "2|variable|rs::SESSIONS|/bin/app|16464|8|-|-|-|-|-|1\n"
+	 "1|variable|Bus::instance|/bin/app|16400|56|app.cc|9|std::map<int, Session *>|-|-|-\n"
+	 "2|variable|rs::SESSIONS|/bin/app|16464|8|app.cc|8|long [4]|-|-|1\n"
 	 "3|section|libfoo.so .bss|/usr/lib/libfoo.so|32768|-|-|-|-|-|-|-\n"
-	 "4|thread_local|t_scratch|/bin/app|0|-|-|-|-|worker-3|-|-\n"
+	 "4|thread_local|t_scratch|/bin/app|0|-|app.cc|7|long [4]|worker-3|-|-\n"
 	 "5|frame|Pool::run|-|-|96|app.cc|40|-|worker-3|-|-\n"
 	 "6|registers|-|-|-|-|-|-|-|app|-|-\n"
 	 "7|mapping|-|-|-|8388608|-|-|-|-|2|-\n"
@@ -492,7 +513,7 @@ static void test_anonymous(void)
 	expect(db, "anonymous",
 	       "SELECT count(*) FROM keeper WHERE name GLOB 'f[0-9]*' OR name GLOB 'std::f[0-9]*'",
 	       "5");
-	expect(db, "anonymous", "SELECT count(*) FROM keeper WHERE type GLOB '*f[0-9]*'", "1");
+	expect(db, "anonymous", "SELECT count(*) FROM keeper WHERE type GLOB '*f[0-9]*'", "3");
 	expect(db, "anonymous",
 	       "SELECT k.module = m.path AND k.thread = t.name FROM keeper k JOIN module m ON m.id "
 	       "= 1 "
