@@ -68,7 +68,7 @@ static void check_samples(void)
 	kept_free(k);
 }
 
-/* What keeps blocks reachable, in one block: a head and `rows` rows. Returns its size. */
+/* Adds what keeps blocks reachable, in one block: a head and `rows` rows. Returns its size. */
 static size_t add_result(struct kept *k, uint64_t scan, uint64_t rows)
 {
 	struct ms_record_writer w = {0};

@@ -545,11 +545,11 @@ static const struct {
 	{"a view", "DROP TABLE kept; CREATE VIEW Kept AS SELECT 1 AS id",
 	 "its table 'kept' is not defined as in a MemScope snapshot"},
 	{"a loop", "UPDATE kept SET parent = 3 WHERE id = 2",
-	 "a row of 'kept' without an earlier row above it"},
+	 "a row in table 'kept' has no earlier row as its parent"},
 	{"no parent", "DELETE FROM kept WHERE id = 2",
-	 "a row of 'kept' without an earlier row above it"},
+	 "a row in table 'kept' has no earlier row as its parent"},
 	{"a text", "UPDATE kept SET parent = 'x' WHERE id = 2",
-	 "a row of 'kept' without an earlier row above it"},
+	 "a row in table 'kept' has no earlier row as its parent"},
 };
 
 static void test_others(void)
