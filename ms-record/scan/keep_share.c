@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * Finds which roots share blocks, and which of these only observe.
+ *
+ * A group is what one number dominates whose own dominator is the top: a root, or a node that
+ * several roots reach on separate ways. An edge from one group to another leads to that number of
+ * the other: were it another one, it would be a second way into the group.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/base/order.h"
+#include "keep_work.h"
+
+#define OTHERS (UINT64_C(1) << KEEP_SET_ROOTS)
+
+/* Finds the groups. Puts each number's group into scratch[2]. Returns how many are no roots. */
+static uint32_t find_groups(struct keep *k)
+{
+	uint32_t *group = k->scratch[2], shared = 0;
+	k->group_count = 0;
+	for (uint32_t i = 1; i <= k->count; i++)
+		group[i] = k->idom[i] ? group[k->idom[i]] : k->group_count++;
+	keep_drop(k, k->group_at);
+	keep_drop(k, k->group_bytes);
+	keep_drop(k, k->group_mask);
+	k->group_at = keep_take(k, k->group_count, sizeof *k->group_at);
+	k->group_bytes = keep_take(k, k->group_count, sizeof *k->group_bytes);
+	k->group_mask = keep_take(k, k->group_count, sizeof *k->group_mask);
+	if (k->state != KEEP_DONE)
+		return 0;
+	for (uint32_t i = 1; i <= k->count && !keep_over_at(k, i); i++) {
+		uint32_t node = k->vertex[i];
+		if (i + 16 <= k->count && !keep_is_root(k, k->vertex[i + 16]))
+			__builtin_prefetch(&k->weight[k->vertex[i + 16]]);
+		if (!k->idom[i]) {
+			k->group_at[group[i]] = i;
+			shared += !keep_is_seed(k, node);
+		}
+		k->group_bytes[group[i]] += keep_is_root(k, node) ? 0 : k->weight[node];
+	}
+	return shared;
+}
+
+static bool is_shared(const struct keep *k, uint32_t group)
+{
+	return !keep_is_seed(k, k->vertex[k->group_at[group]]);
+}
+
+/* ---- sets of roots ---- */
+
+struct sharer {
+	uint64_t bytes; /* of shared groups to which the root leads directly, and 1 for each */
+	uint32_t root, group;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct sharer *x = a, *y = b;
+	return MS_ORDER(y->bytes, x->bytes) ?: MS_ORDER(x->root, y->root);
+}
+
+/* Sums up for each root the shared groups to which it leads directly. */
+static void weigh_sharers(struct keep *k, uint64_t *bytes)
+{
+	uint32_t *seen = keep_take(k, k->group_count, sizeof *seen); /* last group counted, + 1 */
+	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++) {
+		uint32_t i = k->group_at[g], end = is_shared(k, g) ? k->pred[i + 1] : 0;
+		for (uint32_t p = k->pred[i]; p < end; p++) {
+			uint32_t from = k->scratch[2][k->pred_of[p]];
+			if (seen[from] == g + 1 || is_shared(k, from))
+				continue;
+			seen[from] = g + 1;
+			bytes[from] += k->group_bytes[g] + 1;
+		}
+	}
+	keep_drop(k, seen);
+}
+
+/* Gives bits to the roots that have most to do with shared blocks; all others have the last bit. */
+static void choose_bits(struct keep *k)
+{
+	weigh_sharers(k, k->group_mask);
+	uint32_t n = 0, room = k->in->root_count + k->in->mapping_count;
+	struct sharer *v = keep_take(k, room, sizeof *v);
+	for (uint32_t g = 0; g < k->group_count && v; g++)
+		if (k->group_mask[g])
+			v[n++] = (struct sharer){k->group_mask[g],
+						 keep_root_of(k, k->vertex[k->group_at[g]]), g};
+	if (n)
+		qsort(v, n, sizeof *v, by_bytes);
+	memset(k->group_mask, 0, k->group_count * sizeof *k->group_mask);
+	k->bits = n < KEEP_SET_ROOTS ? n : KEEP_SET_ROOTS;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i < KEEP_SET_ROOTS)
+			k->bit_group[i] = v[i].group;
+		k->group_mask[v[i].group] = i < KEEP_SET_ROOTS ? UINT64_C(1) << i : OTHERS;
+	}
+	keep_drop(k, v);
+}
+
+/* Holds the edges between groups, by their sources. */
+struct links {
+	uint32_t *first, *to;
+};
+
+/* Goes through the edges between groups: counts them in `first`, or puts them before their ends. */
+static void each_link(struct keep *k, struct links *l, bool put)
+{
+	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++) {
+		uint32_t i = k->group_at[g], end = is_shared(k, g) ? k->pred[i + 1] : 0;
+		for (uint32_t p = k->pred[i]; p < end; p++) {
+			uint32_t from = k->scratch[2][k->pred_of[p]];
+			if (from == g)
+				continue;
+			if (put)
+				l->to[--l->first[from]] = g;
+			else
+				l->first[from]++;
+		}
+	}
+}
+
+static void find_links(struct keep *k, struct links *l)
+{
+	l->first = keep_take(k, (uint64_t)k->group_count + 1, sizeof *l->first);
+	if (l->first)
+		each_link(k, l, false);
+	for (uint32_t g = 0; g < k->group_count && l->first; g++)
+		l->first[g + 1] += l->first[g];
+	l->to = l->first ? keep_take(k, l->first[k->group_count], sizeof *l->to) : NULL;
+	if (l->to)
+		each_link(k, l, true);
+}
+
+/* Gives each shared group the roots of the groups that lead to it, until nothing changes. */
+static void spread(struct keep *k)
+{
+	struct links l;
+	uint32_t n = k->group_count, from = 0, queued = 0;
+	find_links(k, &l);
+	uint32_t *queue = keep_take(k, n, sizeof *queue); /* a ring: each group once at most */
+	bool *waits = keep_take(k, n, sizeof *waits);
+	for (uint32_t g = 0; g < n && k->state == KEEP_DONE; g++)
+		if (k->group_mask[g]) {
+			queue[queued++] = g;
+			waits[g] = true;
+		}
+	for (uint32_t steps = 1; queued && !keep_over_at(k, steps); steps++) {
+		uint32_t g = queue[from];
+		from = from + 1 == n ? 0 : from + 1;
+		queued--;
+		waits[g] = false;
+		for (uint32_t e = l.first[g]; e < l.first[g + 1]; e++) {
+			uint32_t to = l.to[e];
+			if (!(k->group_mask[g] & ~k->group_mask[to]))
+				continue;
+			k->group_mask[to] |= k->group_mask[g];
+			if (!waits[to])
+				queue[(from + (uint64_t)queued++) % n] = to;
+			waits[to] = true;
+		}
+	}
+	keep_drop(k, l.first);
+	keep_drop(k, l.to);
+	keep_drop(k, queue);
+	keep_drop(k, waits);
+}
+
+/* ---- observers ---- */
+
+/* Holds what the roots with bits reach, in bytes. */
+struct reaches {
+	uint64_t all[KEEP_SET_ROOTS];
+	uint64_t both[KEEP_SET_ROOTS][KEEP_SET_ROOTS];
+	/* of what both reach, what has the first one as its nearest root */
+	uint64_t nearer[KEEP_SET_ROOTS][KEEP_SET_ROOTS];
+};
+
+static uint32_t root_of_bit(const struct keep *k, uint32_t bit)
+{
+	return keep_root_of(k, k->vertex[k->group_at[k->bit_group[bit]]]);
+}
+
+static void add_reach(const struct keep *k, struct reaches *r, uint32_t group)
+{
+	uint32_t near = k->classes[k->near[k->vertex[k->group_at[group]]]].root;
+	uint64_t mask = k->group_mask[group] & ~OTHERS, bytes = k->group_bytes[group];
+	for (uint64_t m = mask; m; m &= m - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(m);
+		bool nearest = near == root_of_bit(k, i);
+		r->all[i] += bytes;
+		for (uint64_t other = mask; other; other &= other - 1) {
+			uint32_t j = (uint32_t)__builtin_ctzll(other);
+			r->both[i][j] += bytes;
+			r->nearer[i][j] += nearest ? bytes : 0;
+		}
+	}
+}
+
+/* Tells whether hardly anything of what the root of bit `x` reaches is out of the reach of `y`, or
+ * nearer to `x`. */
+static bool is_observer(const struct reaches *r, uint32_t x, uint32_t y)
+{
+	return r->nearer[x][y] <= r->both[x][y] / 20 && r->all[x] - r->both[x][y] <= r->all[x] / 20;
+}
+
+/* Returns the bit of the root that the one of bit `x` observes: the one with the largest reach;
+ * KEEP_NONE = none. */
+static uint32_t observed_by(const struct keep *k, const struct reaches *r, uint32_t x)
+{
+	uint32_t best = KEEP_NONE, root = root_of_bit(k, x);
+	if (root >= k->in->root_count || keep_rank(k, root) > 1)
+		return KEEP_NONE;
+	for (uint32_t y = 0; y < k->bits; y++) {
+		uint32_t other = root_of_bit(k, y);
+		if (y == x || other >= k->in->root_count || keep_rank(k, other) > 1 ||
+		    k->moves[other] != k->moves[root] || !r->both[x][y] || !is_observer(r, x, y))
+			continue;
+		bool less = r->all[x] < r->all[y] || (r->all[x] == r->all[y] && root > other);
+		if (!less && is_observer(r, y, x))
+			continue;
+		if (best == KEEP_NONE || r->all[y] > r->all[best] ||
+		    (r->all[y] == r->all[best] && other < root_of_bit(k, best)))
+			best = y;
+	}
+	return best;
+}
+
+static bool find_observers(struct keep *k)
+{
+	struct reaches *r = keep_take(k, 1, sizeof *r);
+	bool any = false, moved[KEEP_SET_ROOTS] = {false};
+	for (uint32_t i = 0; i < k->bits && r; i++)
+		r->all[i] = k->group_bytes[k->bit_group[i]];
+	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++)
+		if (is_shared(k, g))
+			add_reach(k, r, g);
+	for (uint32_t i = 0; i < k->bits && !keep_over(k); i++) {
+		uint32_t other = observed_by(k, r, i);
+		if (other == KEEP_NONE)
+			continue;
+		k->in->roots[k->outer[root_of_bit(k, i)]].observes =
+			1 + k->outer[root_of_bit(k, other)];
+		any = moved[i] = true;
+	}
+	for (uint32_t i = 0; i < k->bits; i++) /* not before: all were compared as they were */
+		if (moved[i])
+			k->moves[root_of_bit(k, i)]++;
+	keep_drop(k, r);
+	return any;
+}
+
+bool keep_share(struct keep *k, bool observers)
+{
+	uint32_t shared = find_groups(k);
+	k->bits = 0;
+	if (!shared || k->state != KEEP_DONE)
+		return false;
+	choose_bits(k);
+	if (!keep_over(k))
+		spread(k);
+	return observers && !keep_over(k) && find_observers(k);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * Declares what the files of keep_find share.
+ *
+ *   keep_leaves    blocks without pointers that one block alone points to: they need no number
+ *   keep_reach     breadth first, rank by rank: which root is nearest, on which path
+ *   keep_dominate  depth first, from here on nodes have numbers; predecessors; dominators
+ *   keep_share     blocks that no root has alone: sets of roots, observers. If there are new ones,
+ *                  back to keep_reach, at most 3 times.
+ *   keep_sum       blocks, summed up to rows by site below their dominators
+ *   keep_tell      rows that are too small left out, the others in their order
+ *
+ * Numbers are given depth first to the roots of the lowest rank, and what they reach, then to those
+ * of the next. An edge that does not count leads to a lower rank, so to a number given before the
+ * first of its own rank.
+ *
+ * Arrays by node, 12 B each: near, pre, weight. By number, 28 B each: vertex, slot, pred, idom,
+ * and three whose content changes (scratch). By edge: target, and pred_of for numbers with more
+ * than one predecessor.
+ */
+#pragma once
+
+#include "keep.h"
+
+#define ROUNDS_MOST 3u
+
+/* near: a path class, or one of these. While the search is on its way, the class of the node it was
+ * reached from, with NEAR_PENDING and the parity of its distance. */
+#define NEAR_NONE UINT32_MAX          /* not reached */
+#define NEAR_LEAF (UINT32_MAX - 1)    /* has no number: keep_leaves */
+#define NEAR_SEEN (UINT32_MAX - 2)    /* only while mappings that are roots are looked for */
+#define NEAR_COVERED (UINT32_MAX - 3) /* likewise */
+#define NEAR_SPECIAL (UINT32_C(1) << 31)
+#define NEAR_PENDING (UINT32_C(1) << 30)
+#define NEAR_PARITY (UINT32_C(1) << 29)
+#define NEAR_CLASS (NEAR_PARITY - 1)
+
+/* pre, target: a number, 0, or these */
+#define PRE_LEAF UINT32_MAX
+#define PRE_COUNTED (UINT32_MAX - 1) /* a leaf that is in its row */
+
+/* Maps pairs of numbers to numbers that are not 0. All zero = empty. */
+struct keep_map {
+	struct keep_slot {
+		uint64_t a;
+		uint32_t b, value;
+	} * v;
+	uint32_t count, size;
+};
+
+/* Describes the blocks that are reached from one root over the same stacks; those that are equal, or
+ * were on the path before, are one step. The first ones, with depth 0, are the roots and lone
+ * mappings themselves. */
+struct keep_class {
+	uint64_t key; /* tells paths apart whatever the order in which they were found */
+	uint32_t parent, root, stack, run;
+	uint8_t depth;
+	bool mapping, cut;
+};
+
+enum keep_row_kind { ROW_TOP, ROW_ROOT, ROW_SET, ROW_BLOCKS, ROW_MAPPINGS };
+
+struct keep_sum {
+	uint32_t parent, key; /* key: inner number of the root, index in `masks`, or stack */
+	uint8_t kind;
+	bool varies; /* offsets differ */
+	bool kept;   /* keep_tell: not left out */
+	uint32_t offset, depth;
+	uint64_t bytes, blocks, retained_bytes, retained_blocks, mapped_bytes, type;
+	/* keep_tell: rows left out below it; most frequent path class; its first row below it in
+	 * their order, + 1 */
+	uint64_t left_bytes, left_blocks, path_blocks;
+	uint32_t path, first;
+};
+
+/* Counts the blocks of one row that were reached on one path, below one row. */
+struct keep_pair {
+	uint32_t row, class;
+	uint64_t blocks;
+	bool joined; /* the row is an ancestor's */
+};
+
+struct keep_typed {
+	uint32_t row;
+	uint64_t type, blocks;
+};
+
+struct keep {
+	const struct keep_input *in;
+	enum keep_state state;
+	uint64_t used, most; /* bytes allocated */
+	struct keep_memory *memory;
+	uint32_t none; /* what a map without memory points to */
+
+	uint32_t mappings_at, nodes; /* first mapping; number of blocks and mappings */
+
+	/* Roots by inner number: by rank, `order`, kind, index. */
+	uint32_t *outer;      /* the caller's index */
+	uint8_t *moves;       /* times that it was found to be an observer */
+	uint32_t *first_word; /* into word_to, word_offset; one more */
+	uint32_t *word_to, *word_offset;
+	uint32_t *turns; /* all of them, by rank, observers after the others of their rank */
+	bool *lone;      /* of each mapping: it is a root by itself */
+	uint32_t *by_size, *place; /* the mappings, largest first; each one's place there */
+
+	uint32_t *near, *pre, *weight; /* weight: bytes, with those of the leaves, up to 4 GiB */
+	uint64_t live_bytes;
+	uint32_t room; /* what arrays by number can hold */
+
+	uint32_t reached; /* nodes in the queue of keep_reach */
+	uint32_t parity;  /* keep_reach: NEAR_PARITY or 0, of the nodes that are being reached */
+	struct keep_class *classes;
+	uint32_t class_count, class_room;
+	struct keep_map class_map;
+
+	uint32_t count;                        /* last number; 0 is the top */
+	uint32_t rank_from;                    /* first number of the present rank */
+	uint32_t *vertex, *slot, *pred, *idom; /* by number */
+	uint32_t *scratch[3];
+	uint32_t *target, *pred_of; /* by slot; numbers */
+
+	/* keep_share */
+	uint32_t *group_at; /* the numbers whose dominator is the top: roots and shared nodes */
+	uint64_t *group_bytes, *group_mask; /* mask: the roots that lead to a shared one */
+	uint32_t group_count;
+	uint32_t bit_group[KEEP_SET_ROOTS]; /* group of the root of each bit of a mask */
+	uint32_t bits;
+
+	/* keep_sum */
+	struct keep_sum *rows;
+	uint32_t row_count, row_room;
+	struct keep_map row_map, pair_map, type_map, mask_map;
+	uint64_t *masks;
+	uint32_t mask_count, mask_room;
+	struct keep_pair *pairs;
+	uint32_t pair_count, pair_room;
+	uint64_t
+		last_key; /* the pair found last, as in pair_map; last_pair: 1 + its index, 0 = none */
+	uint32_t last_stack, last_pair;
+	struct keep_typed *typed;
+	uint32_t typed_count, typed_room;
+};
+
+/* ---- keep_memory.c ---- */
+
+/* Returns zeroed memory; NULL with k->state set if that is more than keep_find may have. It is freed
+ * with keep_drop, or at last with all. */
+void *keep_take(struct keep *k, uint64_t count, size_t size);
+void keep_drop(struct keep *k, void *p);
+void keep_drop_all(struct keep *k);
+/* Returns the array `v` with room for `count` elements more than the *room that it has, doubled at
+ * least. On failure returns `v` as it was, with k->state set. */
+void *keep_grow(struct keep *k, void *v, uint32_t *room, uint32_t need, size_t size);
+/* Returns where the value of (a, b) is, 0 if it is new; valid until the next call. */
+uint32_t *keep_map_at(struct keep *k, struct keep_map *m, uint64_t a, uint32_t b);
+void keep_map_clear(struct keep *k, struct keep_map *m);
+/* Tells whether to give up, because of memory or the deadline. */
+bool keep_over(struct keep *k);
+/* Tells the same, but looks at the clock only now and then. */
+static inline bool keep_over_at(struct keep *k, uint32_t i)
+{
+	return !(i & 0x3fff) && keep_over(k);
+}
+
+/* ---- nodes ---- */
+
+static inline bool keep_is_root(const struct keep *k, uint32_t node)
+{
+	return node >= k->nodes;
+}
+static inline uint32_t keep_stack(const struct keep *k, uint32_t node)
+{
+	const struct keep_input *in = k->in;
+	if (node < k->mappings_at)
+		return in->blocks[node].stack;
+	return in->mapping_stacks ? in->mapping_stacks[node - k->mappings_at] : 0;
+}
+
+/* Returns the rank of a root, by its inner number. */
+static inline uint32_t keep_rank(const struct keep *k, uint32_t root)
+{
+	uint32_t rank = k->in->roots[k->outer[root]].rank;
+	return rank ?: 1;
+}
+/* Tells whether the roots of two turns own at the same time. */
+static inline bool keep_same_rank(const struct keep *k, uint32_t a, uint32_t b)
+{
+	uint32_t x = k->turns[a], y = k->turns[b];
+	return keep_rank(k, x) == keep_rank(k, y) && k->moves[x] == k->moves[y];
+}
+/* Returns the inner number of a node that is a root; of a mapping that is one behind those of the
+ * caller's roots. */
+static inline uint32_t keep_root_of(const struct keep *k, uint32_t node)
+{
+	return keep_is_root(k, node) ? node - k->nodes
+				     : k->place[node - k->mappings_at] + k->in->root_count;
+}
+/* Tells whether a node whose dominator is the top is a root. */
+static inline bool keep_is_seed(const struct keep *k, uint32_t node)
+{
+	return keep_is_root(k, node) || (node >= k->mappings_at && k->lone[node - k->mappings_at]);
+}
+
+void keep_leaves(struct keep *k);
+void keep_reach(struct keep *k);
+/* Returns the class of a node with that stack which is reached from a node of class `from`. */
+uint32_t keep_class_below(struct keep *k, uint32_t from, uint32_t stack, bool mapping);
+/* Tells whether class `a` goes before `b`: its root does, or else its key is lower. */
+bool keep_class_before(const struct keep *k, uint32_t a, uint32_t b);
+void keep_dominate(struct keep *k);
+/* Returns whether there are new observers. */
+bool keep_share(struct keep *k, bool observers);
+void keep_sum(struct keep *k);
+void keep_tell(struct keep *k, struct keep_result *out);

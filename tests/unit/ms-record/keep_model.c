@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ * What keeps blocks alive, in random graphs, against the definitions: a node retains what cannot be
+ * reached without it. Each block has a stack of its own, so that rows are blocks.
+ */
+#include <stdio.h>
+
+#include "tests/unit/check.h"
+#include "tests/unit/ms-record/keeping.h"
+
+#define GRAPHS 100000u
+#define NODES_MOST 40u
+#define FAR 1000u
+
+static uint64_t seed = 45;
+
+static uint32_t below(uint32_t n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+/* Describes a graph as the definitions see it. Nodes: blocks, mappings, roots. */
+struct model {
+	const struct made *m;
+	uint32_t blocks, mappings, roots, nodes;
+	bool edge[NODES_MOST][NODES_MOST];
+	bool start[NODES_MOST];    /* roots, and mappings that are roots */
+	uint32_t rank[NODES_MOST]; /* 0 = not reached; of mappings that are roots the last one */
+	uint64_t size[NODES_MOST];
+	uint32_t distance[NODES_MOST][NODES_MOST]; /* from a start, over nodes of equal rank */
+	bool lost[NODES_MOST][NODES_MOST]; /* the second cannot be reached without the first */
+	uint32_t lost_nodes[NODES_MOST];
+};
+
+/* Marks what `from` leads to, itself too, over nodes that have no rank yet. */
+static void mark(const struct model *g, uint32_t from, bool *seen)
+{
+	uint32_t todo[NODES_MOST], n = 0;
+	if (seen[from])
+		return;
+	seen[from] = true;
+	for (todo[n++] = from; n;) {
+		uint32_t u = todo[--n];
+		for (uint32_t v = 0; v < g->nodes; v++)
+			if (g->edge[u][v] && !seen[v] && !g->rank[v]) {
+				seen[v] = true;
+				todo[n++] = v;
+			}
+	}
+}
+
+static void set_rank(struct model *g, uint32_t start, uint32_t rank)
+{
+	bool seen[NODES_MOST] = {0};
+	mark(g, start, seen);
+	for (uint32_t v = 0; v < g->nodes; v++)
+		if (seen[v] && !g->rank[v])
+			g->rank[v] = rank;
+}
+
+/* Tells whether mapping `a` stands before `b`, if each leads to the other. */
+static bool goes_first(const struct model *g, uint32_t a, uint32_t b)
+{
+	const uint64_t *bytes = g->m->mapping_bytes.v - g->blocks;
+	return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
+}
+
+/* A mapping without a rank is a root unless another one leads to it, and it not to that one. */
+static void start_mappings(struct model *g)
+{
+	bool leads[NODES_MOST][NODES_MOST] = {0};
+	uint32_t end = g->blocks + g->mappings;
+	for (uint32_t a = g->blocks; a < end; a++)
+		if (!g->rank[a])
+			mark(g, a, leads[a]);
+	for (uint32_t a = g->blocks; a < end; a++) {
+		g->start[a] = !g->rank[a];
+		for (uint32_t b = g->blocks; b < end; b++)
+			if (a != b && leads[b][a] && (!leads[a][b] || goes_first(g, b, a)))
+				g->start[a] = false;
+	}
+	for (uint32_t a = g->blocks; a < end; a++)
+		if (g->start[a])
+			set_rank(g, a, 100);
+}
+
+static void find_distances(struct model *g, uint32_t start)
+{
+	uint32_t queue[NODES_MOST], n = 0, *d = g->distance[start];
+	for (uint32_t v = 0; v < g->nodes; v++)
+		d[v] = FAR;
+	d[start] = 0;
+	queue[n++] = start;
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t v = 0; v < g->nodes; v++)
+			if (g->edge[queue[i]][v] && g->rank[v] == g->rank[start] && d[v] == FAR) {
+				d[v] = d[queue[i]] + 1;
+				queue[n++] = v;
+			}
+}
+
+static void make_model(struct model *g, const struct made *m)
+{
+	*g = (struct model){.m = m,
+			    .blocks = (uint32_t)m->blocks.n,
+			    .mappings = (uint32_t)m->mapping_bytes.n,
+			    .roots = (uint32_t)m->roots.n};
+	uint32_t first = g->blocks + g->mappings;
+	g->nodes = first + g->roots;
+	for (size_t i = 0; i < m->links.n; i++)
+		g->edge[m->links.v[i].from][m->links.v[i].to] = true;
+	for (size_t i = 0; i < m->words.n; i++)
+		g->edge[first + m->words.v[i].root][m->words.v[i].node] = true;
+	for (uint32_t i = 0; i < g->blocks; i++)
+		g->size[i] = m->blocks.v[i].size;
+	for (uint32_t rank = 1; rank < 10; rank++)
+		for (uint32_t r = 0; r < g->roots; r++)
+			if (m->roots.v[r].rank == rank)
+				set_rank(g, first + r, rank);
+	for (uint32_t r = 0; r < g->roots; r++)
+		g->start[first + r] = true;
+	start_mappings(g);
+	for (uint32_t v = 0; v < g->nodes; v++)
+		if (g->start[v])
+			find_distances(g, v);
+}
+
+/* Finds what cannot be reached without node `dead`, of its rank. */
+static void find_lost(struct model *g, uint32_t dead)
+{
+	uint32_t queue[NODES_MOST], n = 0;
+	bool seen[NODES_MOST] = {0};
+	for (uint32_t v = 0; v < g->nodes; v++)
+		if (g->start[v] && v != dead && g->rank[v] == g->rank[dead]) {
+			seen[v] = true;
+			queue[n++] = v;
+		}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t v = 0; v < g->nodes; v++)
+			if (g->edge[queue[i]][v] && v != dead && !seen[v] &&
+			    g->rank[v] == g->rank[dead]) {
+				seen[v] = true;
+				queue[n++] = v;
+			}
+	for (uint32_t v = 0; v < g->nodes; v++) {
+		g->lost[dead][v] = g->rank[v] == g->rank[dead] && !seen[v];
+		g->lost_nodes[dead] += g->lost[dead][v];
+	}
+}
+
+/* ---- the rows, each compared ---- */
+
+/* Returns the node of a row below the top, by its stack, or of a root at the top. */
+static uint32_t node_of(const struct model *g, const struct keep_row *r)
+{
+	if (r->parent || !r->root)
+		return r->stack - 1;
+	uint32_t root = r->root - 1;
+	return root < g->roots ? g->blocks + g->mappings + root : g->blocks + root - g->roots;
+}
+
+/* Returns the index of the row of a node, or KEEP_NONE. */
+static uint32_t row_of(const struct model *g, const struct keep_result *out, uint32_t node)
+{
+	for (uint32_t i = 0; i < out->row_count; i++)
+		if (!out->rows[i].set && node_of(g, &out->rows[i]) == node)
+			return i;
+	return KEEP_NONE;
+}
+
+/* Returns the least offset of a pointer in `from` to `to`; KEEP_NONE = there is none. */
+static uint32_t offset_of(const struct model *g, uint32_t from, uint32_t to)
+{
+	const struct made *m = g->m;
+	uint32_t least = KEEP_NONE, first = g->blocks + g->mappings;
+	for (size_t i = 0; i < m->links.n; i++) {
+		const struct made_link *l = &m->links.v[i];
+		if (l->from == from && l->to == to && l->offset < least)
+			least = l->offset;
+	}
+	for (size_t i = 0; i < m->words.n; i++) {
+		const struct keep_word *w = &m->words.v[i];
+		if (first + w->root == from && w->node == to && w->offset < least)
+			least = w->offset;
+	}
+	return least;
+}
+
+static void check_path(const struct model *g, const struct keep_row *r, uint32_t node, uint32_t t)
+{
+	if (node >= g->blocks)
+		return;
+	CHECK(r->path != KEEP_NONE, "graph %u, node %u", t, node);
+	const struct keep_path *p = &g->m->out.paths[r->path];
+	uint32_t root = p->root - 1, nearest = FAR, distance = p->count;
+	root = root < g->roots ? g->blocks + g->mappings + root : g->blocks + root - g->roots;
+	for (uint32_t v = 0; v < g->nodes; v++)
+		if (g->start[v] && g->rank[v] == g->rank[node] && g->distance[v][node] < nearest)
+			nearest = g->distance[v][node];
+	distance = p->cut ? nearest : distance;
+	CHECK(p->cut == (nearest > KEEP_PATH_STEPS), "graph %u, node %u", t, node);
+	CHECK(nearest == distance && g->distance[root][node] == nearest, "graph %u, node %u", t,
+	      node);
+	uint32_t u = root;
+	for (uint32_t i = 0; i < p->count; u = p->steps[i++].stack - 1)
+		CHECK(g->edge[u][p->steps[i].stack - 1] && p->steps[i].count == 1,
+		      "graph %u, node %u, step %u", t, node, i);
+	CHECK(p->cut || u == node, "graph %u, node %u", t, node);
+}
+
+/* Checks a row's parent: it is the dominator, that is, of all nodes without which this one is lost
+ * the one that is lost with all others. */
+static void check_parent(const struct model *g, const struct keep_row *r, uint32_t node, uint32_t t)
+{
+	uint32_t parent = KEEP_NONE;
+	for (uint32_t v = 0; v < g->nodes; v++)
+		if (v != node && g->lost[v][node] &&
+		    (parent == KEEP_NONE || g->lost_nodes[v] < g->lost_nodes[parent]))
+			parent = v;
+	const struct keep_row *up = &g->m->out.rows[r->parent - 1];
+	if (parent == KEEP_NONE) {
+		CHECK(r->parent && up->set, "graph %u, node %u", t, node);
+		return;
+	}
+	CHECK(r->parent && !up->set && node_of(g, up) == parent, "graph %u, node %u", t, node);
+	uint32_t offset = node < g->blocks ? offset_of(g, parent, node) : KEEP_NONE;
+	CHECK(r->offset == offset, "graph %u, node %u: %u for %u", t, node, r->offset, offset);
+}
+
+static void check_node(const struct model *g, uint32_t node, uint32_t t)
+{
+	uint64_t blocks = 0, bytes = 0;
+	for (uint32_t v = 0; v < g->blocks; v++) {
+		bytes += g->lost[node][v] ? g->size[v] : 0;
+		blocks += g->lost[node][v];
+	}
+	uint32_t i = row_of(g, &g->m->out, node);
+	CHECK((i == KEEP_NONE) == !blocks, "graph %u, node %u", t, node);
+	if (i == KEEP_NONE)
+		return;
+	const struct keep_row *r = &g->m->out.rows[i];
+	CHECK(r->retained_bytes == bytes && r->retained_blocks == blocks,
+	      "graph %u, node %u: %lu B", t, node, (unsigned long)r->retained_bytes);
+	CHECK(r->mapping == (node >= g->blocks && node < g->blocks + g->mappings), "graph %u", t);
+	if (g->start[node]) {
+		CHECK(!r->parent, "graph %u, node %u", t, node);
+		return;
+	}
+	check_parent(g, r, node, t);
+	check_path(g, r, node, t);
+}
+
+/* Checks the set of roots of a row below it, in which all starts that lead to the node have to be. */
+static void check_sets(const struct model *g, uint32_t t)
+{
+	const struct keep_result *out = &g->m->out;
+	for (uint32_t i = 0; i < out->row_count; i++) {
+		if (!out->rows[i].parent || !out->rows[out->rows[i].parent - 1].set)
+			continue;
+		const struct keep_set *s = &out->sets[out->rows[out->rows[i].parent - 1].set - 1];
+		uint32_t node = out->rows[i].stack - 1, n = 0;
+		for (uint32_t v = 0; v < g->nodes; v++)
+			n += g->start[v] && g->rank[v] == g->rank[node] &&
+			     g->distance[v][node] < FAR;
+		CHECK(n == s->count && !s->others, "graph %u, node %u: %u roots", t, node,
+		      s->count);
+		for (uint32_t k = 0; k < s->count; k++) {
+			struct keep_row r = {.root = s->roots[k]};
+			CHECK(g->distance[node_of(g, &r)][node] < FAR, "graph %u", t);
+		}
+	}
+}
+
+static void check_sums(const struct model *g, uint32_t t)
+{
+	const struct keep_result *out = &g->m->out;
+	uint64_t kept = 0, blocks = 0, top = 0, live = 0;
+	for (uint32_t v = 0; v < g->blocks; v++) {
+		live += g->size[v];
+		kept += g->rank[v] ? g->size[v] : 0;
+		blocks += g->rank[v] != 0;
+	}
+	for (uint32_t i = 0; i < out->row_count; i++)
+		top += out->rows[i].parent ? 0 : out->rows[i].retained_bytes;
+	CHECK(out->state == KEEP_DONE, "graph %u", t);
+	CHECK(out->live_bytes == live && out->kept_bytes == kept && top == kept &&
+		      out->kept_blocks == blocks,
+	      "graph %u: %lu kept, %lu at the top, of %lu", t, (unsigned long)out->kept_bytes,
+	      (unsigned long)top, (unsigned long)kept);
+}
+
+/* Makes a random graph. Its roots have rank 2 or more: they never observe. */
+static void make_random(struct made *m)
+{
+	uint32_t nodes = 2 + below(NODES_MOST - 1), roots = 1 + below(nodes < 6 ? nodes - 1 : 5);
+	uint32_t mappings = below(4) ? 0 : below(1 + (nodes - roots) / 4);
+	uint32_t most = nodes - roots, ranks = 1 + below(3);
+	for (uint32_t i = 0; i < most - mappings; i++)
+		made_block(m, below(8) ? 1 + below(1000) : 0, i + 1);
+	for (uint32_t i = most - mappings; i < most; i++)
+		made_mapping(m, 1 + below(3), i + 1);
+	for (uint32_t i = 0; i < roots; i++)
+		made_root(m, KEEP_VARIABLE, 2 + below(ranks));
+	for (uint32_t n = below(3 * nodes) + 1; n; n--)
+		made_link(m, below(most), below(most), 8 * below(5));
+	for (uint32_t n = below(2 * roots + 1); n; n--)
+		made_word(m, below(roots), below(most), 8 * below(5));
+}
+
+int main(void)
+{
+	static struct model g;
+	for (uint32_t t = 0; t < GRAPHS && failures < 10; t++) {
+		struct made m = {0};
+		make_random(&m);
+		made_find(&m);
+		make_model(&g, &m);
+		for (uint32_t v = 0; v < g.nodes; v++)
+			if (g.rank[v])
+				find_lost(&g, v);
+		for (uint32_t v = 0; v < g.nodes; v++)
+			check_node(&g, v, t);
+		check_sets(&g, t);
+		check_sums(&g, t);
+		made_free(&m);
+	}
+	return failures != 0;
+}
