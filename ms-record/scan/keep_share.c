@@ -226,28 +226,39 @@ static uint32_t observed_by(const struct keep *k, const struct reaches *r, uint3
 	return best;
 }
 
+/* Notes whom the observers observe. Of one that is observed and observes itself, it is the one that
+ * that one observes. Returns whether there are any. */
+static bool note_observers(struct keep *k, const uint32_t *of)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < k->bits; i++) {
+		uint32_t other = of[i], root = root_of_bit(k, i);
+		for (uint32_t n = 0; other != KEEP_NONE && of[other] != KEEP_NONE && n < k->bits;
+		     n++)
+			other = of[other];
+		if (other == KEEP_NONE)
+			continue;
+		other = other == i ? of[i] : other; /* they go round */
+		k->in->roots[k->outer[root]].observes = 1 + k->outer[root_of_bit(k, other)];
+		k->moves[root]++;
+		any = true;
+	}
+	return any;
+}
+
 static bool find_observers(struct keep *k)
 {
 	struct reaches *r = keep_take(k, 1, sizeof *r);
-	bool any = false, moved[KEEP_SET_ROOTS] = {false};
+	uint32_t of[KEEP_SET_ROOTS];
 	for (uint32_t i = 0; i < k->bits && r; i++)
 		r->all[i] = k->group_bytes[k->bit_group[i]];
 	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++)
 		if (is_shared(k, g))
 			add_reach(k, r, g);
-	for (uint32_t i = 0; i < k->bits && !keep_over(k); i++) {
-		uint32_t other = observed_by(k, r, i);
-		if (other == KEEP_NONE)
-			continue;
-		k->in->roots[k->outer[root_of_bit(k, i)]].observes =
-			1 + k->outer[root_of_bit(k, other)];
-		any = moved[i] = true;
-	}
-	for (uint32_t i = 0; i < k->bits; i++) /* not before: all were compared as they were */
-		if (moved[i])
-			k->moves[root_of_bit(k, i)]++;
+	for (uint32_t i = 0; i < k->bits && !keep_over(k); i++)
+		of[i] = observed_by(k, r, i);
 	keep_drop(k, r);
-	return any;
+	return !keep_over(k) && note_observers(k, of);
 }
 
 bool keep_share(struct keep *k, bool observers)

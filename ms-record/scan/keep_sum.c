@@ -78,9 +78,8 @@ static struct keep_pair *pair_of(struct keep *k, uint32_t parent, uint32_t stack
 		p.class = leaf ? keep_class_below(k, class, stack, false) : class;
 		if (k->state != KEEP_DONE)
 			return NULL;
-		struct keep_class *c = &k->classes[p.class];
-		if (leaf && c->stack == stack && c->depth <= k->classes[class].depth && c->run < 2)
-			c->run = 2;
+		p.repeats = leaf && k->classes[p.class].stack == stack &&
+			    k->classes[p.class].depth <= k->classes[class].depth;
 		k->pairs[k->pair_count++] = p;
 		*at = k->pair_count;
 	}
@@ -132,6 +131,9 @@ static uint32_t put_block(struct keep *k, uint32_t node, const struct put *p, ui
 	r->bytes += b->size;
 	r->blocks++;
 	pair->blocks++;
+	struct keep_class *c = &k->classes[pair->class];
+	if (pair->repeats && c->run <= *joined) /* the search for paths did not come to leaves */
+		c->run = *joined + 1;
 	if (k->in->types && k->in->types[node])
 		count_type(k, pair->row, k->in->types[node]);
 	return pair->row;

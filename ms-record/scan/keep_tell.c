@@ -33,10 +33,18 @@ static uint32_t choose_rows(struct keep *k)
 {
 	double share = k->in->least * (double)k->live_bytes;
 	uint64_t least = share > 0 ? (uint64_t)share + ((double)(uint64_t)share < share) : 0;
+	uint64_t enough = k->live_bytes + 1; /* no row retains so much */
 	uint32_t n = keep_rows(k, least);
-	for (; n > k->in->rows_most && least <= k->live_bytes; n = keep_rows(k, least))
-		least = least ? least + least / 4 + 1 : 1;
-	return n;
+	if (n <= k->in->rows_most)
+		return n;
+	while (enough - least > 1) { /* `least` keeps too many */
+		uint64_t middle = least + (enough - least) / 2;
+		if (keep_rows(k, middle) > k->in->rows_most)
+			least = middle;
+		else
+			enough = middle;
+	}
+	return keep_rows(k, enough);
 }
 
 /* ---- their order ---- */

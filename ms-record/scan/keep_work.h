@@ -76,7 +76,8 @@ struct keep_sum {
 struct keep_pair {
 	uint32_t row, class;
 	uint64_t blocks;
-	bool joined; /* the row is an ancestor's */
+	bool joined;  /* the row is an ancestor's */
+	bool repeats; /* leaves, whose stack was on the path before */
 };
 
 struct keep_typed {

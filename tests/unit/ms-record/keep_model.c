@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What keeps blocks alive, in random graphs, against the definitions: a node retains what cannot be
- * reached without it. Each block has a stack of its own, so that rows are blocks.
+ * reached without it. Each block has a stack of its own, so that rows are blocks. Then random graphs
+ * of few stacks, with observers, against the same ones in another order.
  */
 #include <stdio.h>
 
@@ -307,22 +308,168 @@ static void make_random(struct made *m)
 		made_word(m, below(roots), below(most), 8 * below(5));
 }
 
-int main(void)
+static void check_definitions(uint32_t t)
 {
 	static struct model g;
-	for (uint32_t t = 0; t < GRAPHS && failures < 10; t++) {
-		struct made m = {0};
-		make_random(&m);
-		made_find(&m);
-		make_model(&g, &m);
-		for (uint32_t v = 0; v < g.nodes; v++)
-			if (g.rank[v])
-				find_lost(&g, v);
-		for (uint32_t v = 0; v < g.nodes; v++)
-			check_node(&g, v, t);
-		check_sets(&g, t);
-		check_sums(&g, t);
-		made_free(&m);
+	struct made m = {0};
+	make_random(&m);
+	made_find(&m);
+	make_model(&g, &m);
+	for (uint32_t v = 0; v < g.nodes; v++)
+		if (g.rank[v])
+			find_lost(&g, v);
+	for (uint32_t v = 0; v < g.nodes; v++)
+		check_node(&g, v, t);
+	check_sets(&g, t);
+	check_sums(&g, t);
+	made_free(&m);
+}
+
+/* ---- another order ---- */
+
+/* Makes a random graph with much that is equal: few stacks and sizes, roots that observe. Pointers
+ * lead to near blocks mostly, so that some are behind others. */
+static void make_alike(struct made *m)
+{
+	uint32_t blocks = 1 + below(60), roots = 1 + below(6), mappings = below(3);
+	uint32_t stacks = 1 + below(6), sizes = 1 + below(3), ranks = 1 + below(2);
+	for (uint32_t i = 0; i < blocks; i++) {
+		made_block(m, 10 * below(sizes), 1 + below(stacks));
+		*MS_PUSH(&m->types) = below(8) ? 0 : 1 + below(2);
 	}
+	for (uint32_t i = 0; i < mappings; i++) {
+		made_mapping(m, 1 + i, 1 + below(2));
+		*MS_PUSH(&m->types) = 0;
+	}
+	for (uint32_t i = 0; i < roots; i++)
+		made_root(m, (enum keep_kind)below(2), 1 + below(ranks));
+	for (uint32_t n = below(2 * blocks) + 1; n; n--) {
+		uint32_t from = below(blocks + mappings);
+		made_link(m, from,
+			  below(4) ? (from + 1 + below(3)) % blocks : below(blocks + mappings),
+			  8 * below(3));
+	}
+	for (uint32_t n = below(2 * roots + 1); n; n--)
+		made_word(m, below(roots), below(blocks + mappings), 8 * below(3));
+	m->in.least = below(2) ? 0 : 0.05;
+	m->in.rows_most = 1 + below(40);
+}
+
+/* Makes `to` a random order of 0 .. n - 1. */
+static void shuffle(uint32_t *to, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t j = below(i + 1);
+		to[i] = to[j];
+		to[j] = i;
+	}
+}
+
+/* Makes `b` the same graph as `a` in another order. `root`: where the roots of `a` and its mappings
+ * are. */
+static void reorder(const struct made *a, struct made *b, uint32_t *root)
+{
+	uint32_t blocks = (uint32_t)a->blocks.n, mappings = (uint32_t)a->mapping_bytes.n,
+		 roots = (uint32_t)a->roots.n, node[100], link[200];
+	shuffle(node, blocks);
+	shuffle(root, roots);
+	shuffle(node + blocks, mappings);
+	for (uint32_t i = 0; i < mappings; i++) {
+		root[roots + i] = roots + node[blocks + i];
+		node[blocks + i] += blocks;
+	}
+	for (uint32_t i = 0; i < blocks; i++)
+		made_block(b, 0, 0);
+	for (uint32_t i = 0; i < blocks + mappings; i++)
+		*MS_PUSH(&b->types) = 0;
+	for (uint32_t i = 0; i < mappings; i++)
+		made_mapping(b, 0, 0);
+	for (uint32_t i = 0; i < roots; i++)
+		made_root(b, KEEP_OTHER, 0);
+	for (uint32_t i = 0; i < blocks; i++)
+		b->blocks.v[node[i]] = a->blocks.v[i];
+	for (uint32_t i = 0; i < blocks + mappings; i++)
+		b->types.v[node[i]] = a->types.v[i];
+	for (uint32_t i = 0; i < mappings; i++) {
+		b->mapping_bytes.v[node[blocks + i] - blocks] = a->mapping_bytes.v[i];
+		b->mapping_stacks.v[node[blocks + i] - blocks] = a->mapping_stacks.v[i];
+	}
+	for (uint32_t i = 0; i < roots; i++)
+		b->roots.v[root[i]] = a->roots.v[i];
+	shuffle(link, (uint32_t)a->links.n);
+	for (size_t i = 0; i < a->links.n; i++) {
+		const struct made_link *l = &a->links.v[link[i]];
+		made_link(b, node[l->from], node[l->to], l->offset);
+	}
+	shuffle(link, (uint32_t)a->words.n);
+	for (size_t i = 0; i < a->words.n; i++) {
+		const struct keep_word *w = &a->words.v[link[i]];
+		made_word(b, root[w->root], node[w->node], w->offset);
+	}
+	b->in.least = a->in.least;
+	b->in.rows_most = a->in.rows_most;
+}
+
+static bool same_root(uint32_t a, uint32_t b, const uint32_t *root)
+{
+	return a ? b == root[a - 1] + 1 : !b;
+}
+
+static bool same_row(const struct keep_row *x, const struct keep_row *y, const uint32_t *root)
+{
+	return same_root(x->root, y->root, root) && x->parent == y->parent && x->set == y->set &&
+	       x->stack == y->stack && x->mapping == y->mapping && x->rest == y->rest &&
+	       x->bytes == y->bytes && x->blocks == y->blocks &&
+	       x->retained_bytes == y->retained_bytes && x->retained_blocks == y->retained_blocks &&
+	       x->mapped_bytes == y->mapped_bytes && x->offset == y->offset &&
+	       x->depth == y->depth && x->type == y->type && x->path == y->path &&
+	       x->path_blocks == y->path_blocks;
+}
+
+static bool same_path(const struct keep_path *x, const struct keep_path *y, const uint32_t *root)
+{
+	bool same = same_root(x->root, y->root, root) && x->count == y->count && x->cut == y->cut;
+	for (uint32_t i = 0; i < x->count && same; i++)
+		same = x->steps[i].stack == y->steps[i].stack &&
+		       x->steps[i].count == y->steps[i].count &&
+		       x->steps[i].mapping == y->steps[i].mapping;
+	return same;
+}
+
+static void check_order(uint32_t t)
+{
+	struct made a = {0}, b = {0};
+	uint32_t root[20];
+	make_alike(&a);
+	reorder(&a, &b, root);
+	made_find(&a);
+	made_find(&b);
+	for (uint32_t i = 0; i < a.roots.n; i++)
+		CHECK(same_root(a.roots.v[i].observes, b.roots.v[root[i]].observes, root),
+		      "graph %u, root %u", t, i);
+	CHECK(a.out.row_count == b.out.row_count && a.out.set_count == b.out.set_count &&
+		      a.out.kept_bytes == b.out.kept_bytes && a.out.row_count <= a.in.rows_most,
+	      "graph %u", t);
+	for (uint32_t i = 0; i < a.out.row_count && !failures; i++)
+		CHECK(same_row(&a.out.rows[i], &b.out.rows[i], root), "graph %u, row %u of %u", t,
+		      i, a.out.row_count);
+	for (uint32_t i = 0; i < a.out.path_count && !failures; i++)
+		CHECK(same_path(&a.out.paths[i], &b.out.paths[i], root), "graph %u, path %u", t, i);
+	for (uint32_t i = 0; i < a.out.set_count && !failures; i++) {
+		const struct keep_set *x = &a.out.sets[i], *y = &b.out.sets[i];
+		CHECK(x->count == y->count && x->others == y->others, "graph %u", t);
+		for (uint32_t k = 0; k < x->count; k++)
+			CHECK(same_root(x->roots[k], y->roots[k], root), "graph %u", t);
+	}
+	made_free(&a);
+	made_free(&b);
+}
+
+int main(void)
+{
+	for (uint32_t t = 0; t < GRAPHS && failures < 10; t++)
+		check_definitions(t);
+	for (uint32_t t = 0; t < GRAPHS && failures < 10; t++)
+		check_order(t);
 	return failures != 0;
 }
