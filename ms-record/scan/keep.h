@@ -48,7 +48,8 @@ struct keep_root {
 	uint32_t order;
 	/* Set by keep_find: 1 + index of the root that this one observes; 0 = none. An observer
 	 * reaches hardly anything that the other root does not reach on a shorter path. It owns
-	 * after all others of its rank. Only roots of rank 1 observe. */
+	 * after all others of its rank. Only roots of rank 1 observe, and only if what observers
+	 * share with others is worth a row. */
 	uint32_t observes;
 };
 

@@ -23,8 +23,10 @@ static uint32_t enter(struct keep *k, uint32_t node, uint32_t parent)
 {
 	uint32_t i = ++k->count, count;
 	const uint32_t *to = targets_of(k, node, &count);
-	for (uint32_t e = 0; e < count && e < 8; e++)
+	for (uint32_t e = 0; e < count && e < 8; e++) {
 		__builtin_prefetch(&k->pre[to[e]]);
+		__builtin_prefetch(&k->in->first_edge[to[e]]);
+	}
 	k->vertex[i] = node;
 	k->idom[i] = parent;
 	k->scratch[0][i] = k->slot[i];

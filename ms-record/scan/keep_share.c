@@ -255,10 +255,16 @@ static bool find_observers(struct keep *k)
 	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++)
 		if (is_shared(k, g))
 			add_reach(k, r, g);
-	for (uint32_t i = 0; i < k->bits && !keep_over(k); i++)
+	uint64_t shared = 0; /* with those that they observe */
+	for (uint32_t i = 0; i < k->bits && !keep_over(k); i++) {
 		of[i] = observed_by(k, r, i);
+		shared += of[i] == KEEP_NONE ? 0 : r->both[i][of[i]];
+	}
 	keep_drop(k, r);
-	return !keep_over(k) && note_observers(k, of);
+	/* Another round takes as long as the first. It is not worth that if all that could change
+	 * hands is less than a row. */
+	bool enough = shared && (double)shared >= k->in->least * (double)k->live_bytes;
+	return !keep_over(k) && enough && note_observers(k, of);
 }
 
 bool keep_share(struct keep *k, bool observers)

@@ -195,6 +195,26 @@ static void test_observer(void)
 	made_free(&m);
 }
 
+/* An observer of one block in a large heap: it shares less than a row would need. */
+static void test_small_observer(void)
+{
+	struct made m = {0};
+	uint32_t a = made_root(&m, KEEP_VARIABLE, 1), b = made_root(&m, KEEP_VARIABLE, 1);
+	uint32_t block = made_block(&m, 100, 1);
+	made_word(&m, a, made_block(&m, 999900, 2), 0);
+	made_word(&m, a, block, 8);
+	made_word(&m, b, block, 0);
+	m.in.least = 0.00011;
+	made_find(&m);
+	CHECK(!m.roots.v[b].observes, "observed, for 100 B of 1,000,000");
+	keep_result_free(&m.out);
+	m.in.least = 0.0001;
+	keep_find(&m.in, &m.out);
+	CHECK(m.roots.v[b].observes == a + 1, "not observed");
+	root_retains(&m, a, 1000000, 2, "observed");
+	made_free(&m);
+}
+
 /* Two tables of the same documents, whose nodes are more than a twentieth: no observer. */
 static void test_indexes(void)
 {
@@ -553,6 +573,7 @@ int main(void)
 	test_sets();
 	test_others();
 	test_observer();
+	test_small_observer();
 	test_indexes();
 	test_tied();
 	test_odd_observers();
