@@ -60,8 +60,12 @@ void keep_drop(struct keep *k, void *p)
 
 void keep_drop_all(struct keep *k)
 {
-	while (k->memory)
-		keep_drop(k, k->memory + 1);
+	for (struct keep_memory *m = k->memory, *next; m; m = next) {
+		next = m->next;
+		free(m);
+	}
+	k->memory = NULL;
+	k->used = 0;
 }
 
 void *keep_grow(struct keep *k, void *v, uint32_t *room, uint32_t need, size_t size)

@@ -249,14 +249,16 @@ static bool note_observers(struct keep *k, const uint32_t *of)
 static bool find_observers(struct keep *k)
 {
 	struct reaches *r = keep_take(k, 1, sizeof *r);
-	uint32_t of[KEEP_SET_ROOTS];
-	for (uint32_t i = 0; i < k->bits && r; i++)
+	uint32_t of[KEEP_SET_ROOTS] = {0};
+	if (!r)
+		return false;
+	for (uint32_t i = 0; i < k->bits; i++)
 		r->all[i] = k->group_bytes[k->bit_group[i]];
 	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++)
 		if (is_shared(k, g))
 			add_reach(k, r, g);
 	uint64_t shared = 0; /* with those that they observe */
-	for (uint32_t i = 0; i < k->bits && !keep_over(k); i++) {
+	for (uint32_t i = 0; i < k->bits; i++) {
 		of[i] = observed_by(k, r, i);
 		shared += of[i] == KEEP_NONE ? 0 : r->both[i][of[i]];
 	}

@@ -17,7 +17,7 @@ static uint64_t seed = 45;
 static uint32_t below(uint32_t n)
 {
 	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (uint32_t)(seed >> 33) % n;
+	return n ? (uint32_t)(seed >> 33) % n : 0;
 }
 
 /* Describes a graph as the definitions see it. Nodes: blocks, mappings, roots. */
@@ -344,10 +344,9 @@ static void make_alike(struct made *m)
 	for (uint32_t i = 0; i < roots; i++)
 		made_root(m, (enum keep_kind)below(2), 1 + below(ranks));
 	for (uint32_t n = below(2 * blocks) + 1; n; n--) {
-		uint32_t from = below(blocks + mappings);
-		made_link(m, from,
-			  below(4) ? (from + 1 + below(3)) % blocks : below(blocks + mappings),
-			  8 * below(3));
+		uint32_t from = below(blocks + mappings), to = from + 1 + below(3);
+		to = below(4) && to < blocks ? to : below(blocks + mappings);
+		made_link(m, from, to, 8 * below(3));
 	}
 	for (uint32_t n = below(2 * roots + 1); n; n--)
 		made_word(m, below(roots), below(blocks + mappings), 8 * below(3));
@@ -360,7 +359,8 @@ static void shuffle(uint32_t *to, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t j = below(i + 1);
-		to[i] = to[j];
+		if (j < i)
+			to[i] = to[j];
 		to[j] = i;
 	}
 }
@@ -370,7 +370,7 @@ static void shuffle(uint32_t *to, uint32_t n)
 static void reorder(const struct made *a, struct made *b, uint32_t *root)
 {
 	uint32_t blocks = (uint32_t)a->blocks.n, mappings = (uint32_t)a->mapping_bytes.n,
-		 roots = (uint32_t)a->roots.n, node[100], link[200];
+		 roots = (uint32_t)a->roots.n, node[100] = {0}, link[200] = {0};
 	shuffle(node, blocks);
 	shuffle(root, roots);
 	shuffle(node + blocks, mappings);
@@ -439,7 +439,7 @@ static bool same_path(const struct keep_path *x, const struct keep_path *y, cons
 static void check_order(uint32_t t)
 {
 	struct made a = {0}, b = {0};
-	uint32_t root[20];
+	uint32_t root[20] = {0};
 	make_alike(&a);
 	reorder(&a, &b, root);
 	made_find(&a);
