@@ -24,7 +24,7 @@ static uint32_t child(struct keep *k, uint32_t parent, enum keep_row_kind kind, 
 	k->rows = keep_grow(k, k->rows, &k->row_room, k->row_count + 1, sizeof *k->rows);
 	if (k->state != KEEP_DONE)
 		return 0;
-	k->rows[k->row_count] = (struct keep_sum){
+	k->rows[k->row_count] = (struct keep_tree_row){
 		.parent = parent, .key = key, .kind = kind, .offset = KEEP_NONE, .depth = 1};
 	return *at = k->row_count++;
 }
@@ -120,7 +120,7 @@ static uint32_t put_block(struct keep *k, uint32_t node, const struct put *p, ui
 	*joined = 0;
 	if (!pair)
 		return 0;
-	struct keep_sum *r = &k->rows[pair->row];
+	struct keep_tree_row *r = &k->rows[pair->row];
 	if (pair->joined)
 		*joined = p->joined + 1;
 	else if (!r->blocks)
@@ -249,7 +249,7 @@ static void put_all(struct keep *k)
 static void add_up(struct keep *k)
 {
 	for (uint32_t r = k->row_count - 1; r; r--) {
-		struct keep_sum *x = &k->rows[r], *up = &k->rows[x->parent];
+		struct keep_tree_row *x = &k->rows[r], *up = &k->rows[x->parent];
 		x->retained_bytes += x->bytes;
 		x->retained_blocks += x->blocks;
 		up->retained_bytes += x->retained_bytes;
@@ -270,7 +270,7 @@ void keep_sum(struct keep *k)
 	k->rows = keep_grow(k, k->rows, &k->row_room, 1, sizeof *k->rows);
 	if (k->state != KEEP_DONE)
 		return;
-	k->rows[k->row_count++] = (struct keep_sum){.kind = ROW_TOP};
+	k->rows[k->row_count++] = (struct keep_tree_row){.kind = ROW_TOP};
 	put_all(k);
 	if (k->state == KEEP_DONE)
 		add_up(k);

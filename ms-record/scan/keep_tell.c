@@ -15,7 +15,7 @@ static uint32_t keep_rows(struct keep *k, uint64_t least)
 {
 	uint32_t n = 0;
 	for (uint32_t r = 0; r < k->row_count; r++) {
-		struct keep_sum *x = &k->rows[r], *up = &k->rows[x->parent];
+		struct keep_tree_row *x = &k->rows[r], *up = &k->rows[x->parent];
 		x->left_bytes = x->left_blocks = 0;
 		x->kept = !r || (x->retained_blocks && x->retained_bytes >= least);
 		n += x->kept;
@@ -69,7 +69,7 @@ static struct order *sort_rows(struct keep *k, uint32_t n)
 	struct order *v = keep_take(k, (uint64_t)n + 1, sizeof *v);
 	uint32_t at = 0;
 	for (uint32_t r = 1; r < k->row_count && v; r++) {
-		const struct keep_sum *x = &k->rows[r];
+		const struct keep_tree_row *x = &k->rows[r];
 		if (x->kept)
 			v[at++] = (struct order){
 				.parent = x->parent,
@@ -115,7 +115,7 @@ static void choose_paths(struct keep *k)
 	for (uint32_t i = 0; i < n; i++) {
 		sum.blocks = i && !by_row(&v[i], &v[i - 1]) ? sum.blocks : 0;
 		sum.blocks += v[i].blocks;
-		struct keep_sum *r = &k->rows[v[i].row];
+		struct keep_tree_row *r = &k->rows[v[i].row];
 		if (sum.blocks > r->path_blocks ||
 		    (sum.blocks == r->path_blocks && keep_class_before(k, v[i].class, r->path))) {
 			r->path = v[i].class;
@@ -154,7 +154,7 @@ static void tell_set(const struct keep *k, struct keep_set *s, uint64_t mask)
 	}
 }
 
-static void tell_row(const struct keep *k, struct keep_result *out, const struct keep_sum *r,
+static void tell_row(const struct keep *k, struct keep_result *out, const struct keep_tree_row *r,
 		     uint32_t parent)
 {
 	bool below = r->kind >= ROW_BLOCKS,
@@ -186,7 +186,7 @@ static void tell_row(const struct keep *k, struct keep_result *out, const struct
 	out->rows[out->row_count++] = row;
 }
 
-static void tell_rest(struct keep_result *out, const struct keep_sum *r, uint32_t parent)
+static void tell_rest(struct keep_result *out, const struct keep_tree_row *r, uint32_t parent)
 {
 	out->rows[out->row_count++] = (struct keep_row){
 		.parent = parent,
@@ -206,7 +206,7 @@ static void tell_rows(struct keep *k, struct keep_result *out, const struct orde
 {
 	uint32_t *inner = keep_take(k, (uint64_t)n + 1, sizeof *inner); /* 0: the top, or a rest */
 	for (uint32_t at = 0; inner && at <= out->row_count; at++) {
-		const struct keep_sum *up = &k->rows[inner[at]];
+		const struct keep_tree_row *up = &k->rows[inner[at]];
 		if (at && !inner[at])
 			continue;
 		for (uint32_t i = up->first; i && v[i - 1].row && v[i - 1].parent == inner[at];

@@ -59,11 +59,10 @@ struct keep_class {
 
 enum keep_row_kind { ROW_TOP, ROW_ROOT, ROW_SET, ROW_BLOCKS, ROW_MAPPINGS };
 
-struct keep_sum {
+struct keep_tree_row {
 	uint32_t parent, key; /* key: inner number of the root, index in `masks`, or stack */
 	uint8_t kind;
-	bool varies; /* offsets differ */
-	bool kept;   /* keep_tell: not left out */
+	bool kept; /* keep_tell: not left out */
 	uint32_t offset, depth;
 	uint64_t bytes, blocks, retained_bytes, retained_blocks, mapped_bytes, type;
 	/* keep_tell: rows left out below it; most frequent path class; its first row below it in
@@ -127,7 +126,7 @@ struct keep {
 	uint32_t bits;
 
 	/* keep_sum */
-	struct keep_sum *rows;
+	struct keep_tree_row *rows;
 	uint32_t row_count, row_room;
 	struct keep_map row_map, pair_map, type_map, mask_map;
 	uint64_t *masks;
