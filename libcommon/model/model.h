@@ -354,6 +354,10 @@ struct model {
 				      debug information */
 	int proc_only; /* enum proc_only: if only /proc was observed, the heap is not known */
 	enum unscanned unscanned;
+	/* Set by kept_read (kept.h): what keeps blocks alive, and the number of the scan that was
+	 * chosen; 0 = none. */
+	const struct kept *kept;
+	int64_t kept_scan;
 };
 
 /* Prepares a query, in sqlite3_mprintf format, for data that is not in the model. Returns NULL on

@@ -78,10 +78,11 @@ static int add_view(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = (void *)((char *)arg->to - arg->row->offset);
 	enum view v = (enum view)arg->row->value;
-	ms_cli_take *take = v == VIEW_SITE       ? ms_cli_count
-			    : v == VIEW_SQL      ? ms_cli_text
-			    : v == VIEW_ANNOTATE ? ms_cli_name
-						 : ms_cli_choice;
+	ms_cli_take *take = v == VIEW_SITE                        ? ms_cli_count
+			    : v == VIEW_SQL                       ? ms_cli_text
+			    : v == VIEW_RETAINED                  ? ms_cli_count
+			    : v == VIEW_ANNOTATE || v == VIEW_WHY ? ms_cli_name
+								  : ms_cli_choice;
 	if (arg->text && take(arg, err) != 0)
 		return -1;
 	if (has_view(opt, v))
@@ -175,6 +176,14 @@ static const struct ms_cli_option rows[] = {
 	VIEW("resident", VIEW_RESIDENT, 0,
 	     "what uses resident memory, what pins it, how to give it back to the system "
 	     "(needs ms-record --resident)"),
+	{"retained", 0, "[SCAN]", add_view, offsetof(struct options, scan), sizeof(int64_t),
+	 VIEW_RETAINED, "1", "9223372036854775807", 0,
+	 "what keeps blocks alive, and below it what would be free if it went away; as of "
+	 "retention "
+	 "scan SCAN, or else the last one (ms-record --retention)"},
+	VIEW_OF("why", "SITE", why, VIEW_WHY, 0,
+		"what keeps the blocks of a site alive; SITE is its number, a function or "
+		"FILE:LINE"),
 	VIEW_WITH("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	{"growth=reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
 	 "and when each will reach SIZE"},

@@ -35,6 +35,8 @@ enum view {
 	VIEW_ANNOTATE,
 	VIEW_BY,
 	VIEW_SQL,
+	VIEW_RETAINED,
+	VIEW_WHY,
 	VIEW_EVENTS,
 	VIEW_COUNT
 };
@@ -60,6 +62,8 @@ struct options {
 	int64_t site;         /* argument of VIEW_SITE */
 	enum group_key by;    /* argument of VIEW_BY */
 	const char *sql;      /* argument of VIEW_SQL */
+	int64_t scan;         /* argument of VIEW_RETAINED; 0 = the last scan */
+	const char *why;      /* argument of VIEW_WHY */
 	const char *annotate; /* argument of VIEW_ANNOTATE */
 	/* a word to explain instead of reading inputs; NULL = none */
 	const char *explain;

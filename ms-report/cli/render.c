@@ -25,8 +25,9 @@
 static size_t limit_of(const struct options *opt, enum format f, enum view v)
 {
 	static const size_t text[VIEW_COUNT] = {
-		[VIEW_FIRST] = 5,    [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50,
-		[VIEW_MODULES] = 50, [VIEW_SQL] = 1000,    [VIEW_ANNOTATE] = 1000,
+		[VIEW_FIRST] = 5,     [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50,
+		[VIEW_MODULES] = 50,  [VIEW_SQL] = 1000,    [VIEW_ANNOTATE] = 1000,
+		[VIEW_RETAINED] = 50,
 	};
 	if (opt->limit != LIMIT_DEFAULT)
 		return opt->limit;
@@ -109,6 +110,10 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return sql_table(m, p->answer, limit);
 	case VIEW_ANNOTATE:
 		return annotate(p, opt, limit, false);
+	case VIEW_RETAINED:
+		return kept_rows(m, limit);
+	case VIEW_WHY:
+		return kept_why_table(m, opt->why, limit);
 	default:
 		return opt->by == BY_PROCESS   ? table_processes(m, opt->metric, limit)
 		       : opt->by == BY_PROGRAM ? table_programs(m, limit)
@@ -192,6 +197,11 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	} else if (v == VIEW_TREE) {
 		struct tree t = tree_of(p, opt);
 		text_tree(p, o, &t, limit);
+	} else if (v == VIEW_RETAINED) {
+		struct table t = kept_tree(p->m, limit, &p->style);
+		text_table(p, o, &t);
+	} else if (v == VIEW_WHY) {
+		text_why(p, o, opt->why, limit);
 	} else if (v == VIEW_ANNOTATE) {
 		struct table t = annotate(p, opt, limit, true);
 		text_table(p, o, &t);
@@ -255,7 +265,9 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_RESIDENT) {
 		markdown_resident(p, o, limit);
-	} else if (v == VIEW_SITE || v == VIEW_TREE || v == VIEW_ANNOTATE) {
+	} else if (v == VIEW_WHY) {
+		markdown_why(p, o, opt->why, limit);
+	} else if (v == VIEW_SITE || v == VIEW_TREE || v == VIEW_ANNOTATE || v == VIEW_RETAINED) {
 		struct out text = {0};
 		struct page plain = *p;
 		plain.style.color = false;
@@ -264,6 +276,9 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 			text_site(&plain, &text, p->site);
 		} else if (v == VIEW_ANNOTATE) {
 			struct table t = annotate(&plain, opt, limit, true);
+			text_table(&plain, &text, &t);
+		} else if (v == VIEW_RETAINED) {
+			struct table t = kept_tree(p->m, limit, &plain.style);
 			text_table(&plain, &text, &t);
 		} else {
 			struct tree t = tree_of(p, opt);
@@ -463,7 +478,12 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 		if (why)
 			return ms_err_set(err, "%s", why);
 	}
+	if (opt->scan && !kept_read(p->m, opt->scan))
+		return ms_err_set(err, "--retained: no retention scan %lld in this recording",
+				  (long long)opt->scan);
 	for (size_t i = 0; i < opt->view_count; i++) {
+		if (opt->views[i] == VIEW_WHY && kept_why_check(p->m, opt->why, err) != 0)
+			return -1;
 		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
 			return ms_err_set(err, "no site %lld in this snapshot: it has %s",
 					  (long long)opt->site,

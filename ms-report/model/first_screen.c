@@ -274,6 +274,7 @@ struct first_screen first_screen_groups(struct model *m, size_t limit, bool fold
 		add(&f, peak);
 	if (live.all || (live.total.a != UNKNOWN && (live.metric == METRIC_LIVE || live.total.b)))
 		add(&f, live);
+	f.kept = f.n;
 	if (!f.tidy && peak.all && !(growing && is_like_live(&peak, &live)))
 		add(&f, peak);
 	if (!f.churning)

@@ -12,6 +12,7 @@
 struct first_screen {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
+	size_t kept;   /* index of the list in front of which is said what keeps blocks alive */
 	bool tidy;     /* nothing is unreachable: the peak's list precedes that of live memory */
 	bool churning; /* the lists of calls and allocated bytes precede peak and live */
 	bool both;     /* one row has the most calls and the most allocated bytes */

@@ -404,8 +404,11 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	out_str(o, "\n\n");
 	figures_table(p, o);
 	struct first_screen f = first_screen_groups(m, limit, !p->style.full_names);
+	struct table kept = kept_table(m, limit, &p->style);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct list *l = &f.lists[i];
+		if (i == f.kept && kept.title)
+			markdown_table(p, o, &kept);
 		if (first_screen_is_most(l))
 			put_most(p, o, l, f.both);
 		else if (l->by)
@@ -413,6 +416,8 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 		else if (l->all || figure_some(l->hidden.b))
 			markdown_list(p, o, l);
 	}
+	if (f.kept == f.n && kept.title)
+		markdown_table(p, o, &kept);
 	if (m->hidden.filters)
 		put_between(p, o, "Hidden: ", words_hidden(m, &p->style), "\n\n");
 	next(p, o, &f);

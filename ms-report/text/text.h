@@ -11,6 +11,7 @@
 
 #include "ms-report/model/lists.h"
 #include "ms-report/words/apart.h"
+#include "ms-report/words/kept.h"
 #include "ms-report/words/page.h"
 #include "ms-report/words/table.h"
 #include "ms-report/words/words.h"
@@ -98,7 +99,12 @@ void text_table(struct page *p, struct out *o, const struct table *t);
 /* Returns each row's text for a column of functions in `width` columns, shortened so that names
  * that differ look different; whole if full names are requested. */
 const char **table_functions(struct page *p, const struct table *t, size_t column, size_t width);
+/* Writes `s` behind a label, folded; further lines begin at column `indent`. */
+void text_under(struct page *p, struct out *o, const char *label, const char *s, size_t indent);
 void text_site(struct page *p, struct out *o, const struct site *s);
+/* Writes what keeps the blocks of a place alive (kept_why); markdown_why does it in Markdown. */
+void text_why(struct page *p, struct out *o, const char *place, size_t limit);
+void markdown_why(struct page *p, struct out *o, const char *place, size_t limit);
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit);
 
 /* ---- markdown.c ---- */

@@ -295,6 +295,20 @@ static void group(struct page *p, struct out *o, const struct first_screen *f, s
 		text_list(p, o, l, l->metric != (f->tidy ? METRIC_HELD : METRIC_PEAK));
 }
 
+/* Writes what keeps blocks alive in front of group `i`, if that is its place. */
+static bool kept(struct page *p, struct out *o, const struct first_screen *f, size_t i,
+		 size_t limit)
+{
+	struct table t = {0};
+	if (i == f->kept)
+		t = kept_table(p->m, limit, &p->style);
+	if (!t.title)
+		return false;
+	out_char(o, '\n');
+	text_table(p, o, &t);
+	return true;
+}
+
 void text_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
@@ -307,9 +321,11 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	calls(p, o);
 	curves(p, o);
 	struct first_screen f = first_screen_groups(m, limit, !p->style.full_names);
-	for (size_t i = 0; i < f.n; i++)
+	for (size_t i = 0; i < f.n; i++) {
+		kept(p, o, &f, i, limit);
 		group(p, o, &f, i);
-	if (!f.n || !first_screen_is_most(&f.lists[f.n - 1]))
+	}
+	if (kept(p, o, &f, f.n, limit) || !f.n || !first_screen_is_most(&f.lists[f.n - 1]))
 		out_char(o, '\n');
 	struct words hidden = {{words_hidden(m, &p->style), words_one_time(m)}, 1};
 	hidden.n += hidden.v[1] != NULL;

@@ -383,6 +383,13 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 							       : "blocks of other sites"));
 }
 
+/* Returns how a site grows, and what keeps its blocks. */
+static const char *growing(struct page *p, const struct site *s)
+{
+	const char *how = growth_remark(p->m, s), *kept = kept_remark(p->m, s, &p->style);
+	return kept ? SAY("%s, %s", how, kept) : how;
+}
+
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s)
 {
 	struct words w = {0};
@@ -400,7 +407,7 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 		words_add(&w, ms_arena_printf(&p->m->arena, "sum of %s of the same recursion",
 					      say_things(p->m, sites, "site")));
 	if (metric_is_growth(l->metric))
-		words_add(&w, growth_remark(p->m, s));
+		words_add(&w, growing(p, s));
 	if (l->metric != METRIC_UNREACHABLE || s->leak.blocks == s->direct.blocks)
 		return w;
 	if (w.n)

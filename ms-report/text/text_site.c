@@ -11,8 +11,7 @@
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 #define FREES_SHOWN 5
 
-/* Writes `s` behind a label, folded; further lines begin at column `indent`. */
-static void under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
+void text_under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
 {
 	text_pad(o, label, indent);
 	struct out tmp = {0};
@@ -29,7 +28,7 @@ static void under(struct page *p, struct out *o, const char *label, const char *
 
 static void one(struct page *p, struct out *o, const char *label, const char *s)
 {
-	under(p, o, label, s, 9);
+	text_under(p, o, label, s, 9);
 }
 
 static void calls(struct page *p, struct out *o, const struct site *s)
@@ -168,12 +167,12 @@ static void stack_line(struct page *p, struct out *o, size_t i, const struct fra
 		return;
 	}
 	/* this view must show whole names: they are folded, not cut */
-	under(p, o, SAY("%3zu", i), name, 5);
+	text_under(p, o, SAY("%3zu", i), name, 5);
 	bool one_line = *place && 9 + rest <= p->style.width;
 	if (*place)
-		under(p, o, "", one_line ? SAY("%s%s", place, remark) : place, 9);
+		text_under(p, o, "", one_line ? SAY("%s%s", place, remark) : place, 9);
 	if (*remark && !one_line)
-		under(p, o, "", remark + 3, 9);
+		text_under(p, o, "", remark + 3, 9);
 }
 
 /* Returns how many more times the `period` frames at index `from` occur in direct succession. */
@@ -205,11 +204,11 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 		for (; i < end; i++)
 			stack_line(p, o, i, &m->frames.v[frames[i]], column, i == user);
 		if (more)
-			under(p, o, "",
-			      SAY("%s of the %s above: recursion",
-				  say_things(m, more, "more round"),
-				  say_things(m, period, "frame")),
-			      5);
+			text_under(p, o, "",
+				   SAY("%s of the %s above: recursion",
+				       say_things(m, more, "more round"),
+				       say_things(m, period, "frame")),
+				   5);
 		i += more * period;
 	}
 	if (!n)
@@ -344,6 +343,9 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 					     p->style.ascii)
 				: ""));
 	figures(p, o, s);
+	const char *kept = kept_shares(m, s, &p->style);
+	if (kept)
+		one(p, o, "Kept by", SAY("%s; --why %lld", kept, (long long)s->id));
 	threads(p, o, s);
 	bars(p, o, site_sizes(m, s));
 	bars(p, o, site_lifetimes(m, s, false));

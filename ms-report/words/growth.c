@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --growth: which sites grow, how fast, and when they will reach a limit.
  */
-#include "table.h"
+#include "kept.h"
 
 #include "names.h"
 
@@ -194,10 +194,11 @@ struct words growth_words(struct model *m, const struct style *st)
 			more++;
 			continue;
 		}
-		w.v[w.n++] =
-			SAY("#%lld %s %s, %s%s", (long long)s->id, frame_label(&m->arena, m, f, st),
-			    frame_place(&m->arena, m, f, st), how_it_grows(m, q, 2, "/min"),
-			    s->end.bytes ? "" : ", none live at the end");
+		const char *kept = kept_remark(m, s, st);
+		w.v[w.n++] = SAY(
+			"#%lld %s %s, %s%s%s%s", (long long)s->id, frame_label(&m->arena, m, f, st),
+			frame_place(&m->arena, m, f, st), how_it_grows(m, q, 2, "/min"),
+			s->end.bytes ? "" : ", none live at the end", kept ? ", " : "", kept ?: "");
 	}
 	if (more)
 		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site"));

@@ -3,7 +3,7 @@
  */
 #include "next.h"
 
-#include "table.h"
+#include "kept.h"
 #include "words.h"
 
 #include "libcommon/base/shell.h"
@@ -152,6 +152,9 @@ size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
 	out[n++] = view(p, room, "--tree", NULL, "where the peak comes from, starting at main");
 	if (is_temporary(f))
 		out[n++] = view(p, room, "--temporary", NULL, "what is freed immediately");
+	const struct kept *kept = kept_read(p->m, 0);
+	if (kept && !kept_unknown(kept))
+		out[n++] = view(p, room, "--retained", NULL, "what keeps blocks alive, as a tree");
 	size_t beside = n;
 	if (p->m->processes.n > 1)
 		out[n++] = view(p, room, "--by", "process", "each process's own peak");

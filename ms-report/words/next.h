@@ -15,7 +15,7 @@ struct next {
 	size_t n;
 	const char *why;
 };
-#define NEXT_MAX 6
+#define NEXT_MAX 7
 
 /* Makes the commands to suggest after the groups `f`, the most useful first, in the model's arena:
  * views of this input, then how to record what it lacks. No word is wider than `room` columns.

@@ -140,3 +140,53 @@ fixture leaky.db "UPDATE site SET verdict = 'unreachable' WHERE id IN (3, 5); UP
 	(3, 3, 'unreachable', '', 120, 2880, 120, 2880), (4, 3, 'unknown', 'after_scan', 1, 1000, NULL, NULL),
 	(5, 3, 'unreachable', '', 3, 300, 3003, 192300), (6, 3, 'reachable', '', 1, 0, NULL, NULL), (5, 2, 'unreachable', '', 2, 200, 2, 200);
 	INSERT INTO lost_with VALUES (2, 3, 5, 3000, 192000), (2, 2, 5, 9, 9)"
+# two retention scans: a list that a map holds, with strings below it; what two indexes hold together; a buffer of a thread's frame
+keepers="INSERT INTO keeper(process, scan, id, kind, name, module, size, file, line, type, thread, observes) VALUES
+	(1, %d, 1, 'variable', 'orderd::g_cache', '/home/ann/orderd/bin/orderd', 48, '/home/ann/orderd/src/cache.cpp', 12,
+		'std::map<orderd::Symbol, orderd::Price, std::less<orderd::Symbol>, std::allocator<std::pair<orderd::Symbol const, orderd::Price> > >', NULL, NULL),
+	(1, %d, 2, 'variable', 'g_by_name', '/home/ann/orderd/bin/orderd', 56, NULL, NULL, NULL, NULL, NULL),
+	(1, %d, 3, 'variable', 'g_by_id', '/home/ann/orderd/bin/orderd', 56, NULL, NULL, NULL, NULL, NULL),
+	(1, %d, 4, 'frame', 'orderd::Arena::run(unsigned long)', NULL, 96, NULL, NULL, NULL, 'io-1', NULL),
+	(1, %d, 5, 'section', 'libz.so.1 .bss', '/usr/lib/x86_64-linux-gnu/libz.so.1', 4096, NULL, NULL, NULL, NULL, 1),
+	(1, %d, 6, 'thread_local', 't_<img>|' || char(27) || '[31m', NULL, 8, NULL, NULL, 'char *', 'io-1', NULL);
+	INSERT INTO keeper_set(process, scan, id, keeper) VALUES (1, %d, 1, 2), (1, %d, 1, 3);"
+# shellcheck disable=SC2059
+keepers() { # SCAN
+	printf "$keepers" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1"
+}
+scans="INSERT INTO scan(process, scan, label, time_ns, state) VALUES (1, 1, 'mark:warm', 600000000, 'done'), (1, 2, 'request', 3500000000, 'done');"
+kept="$scans INSERT INTO retention(process, scan, state, live_bytes, kept_bytes, unreachable_bytes, blocks, edges, took_ns) VALUES
+		(1, 1, 'done', 1112616, 1112616, 0, 1001, 1100, 1000000), (1, 2, 'done', 1244756, 1243456, 1300, 3126, 3500, 2000000);
+	$(keepers 1) $(keepers 2)
+	INSERT INTO kept(process, scan, id, parent, keeper, set_id, site, bytes, blocks, retained_bytes, retained_blocks, \"offset\", depth, type, path) VALUES
+	(1, 1, 1, NULL, 4, NULL, NULL, 0, 0, 1048576, 1, NULL, NULL, NULL, NULL), (1, 1, 2, 1, NULL, NULL, 1, 1048576, 1, 1048576, 1, 16, 1, NULL, NULL),
+	(1, 1, 3, NULL, 1, NULL, NULL, 0, 0, 64000, 1000, NULL, NULL, NULL, NULL), (1, 1, 4, 3, NULL, NULL, 2, 64000, 1000, 64000, 1000, 8, 900, NULL, NULL),
+	(1, 1, 5, NULL, NULL, 1, NULL, 0, 0, 40, 1, NULL, NULL, NULL, NULL), (1, 1, 6, 5, NULL, NULL, 3, 40, 1, 40, 1, NULL, 1, NULL, NULL),
+	(1, 2, 1, NULL, 4, NULL, NULL, 0, 0, 1048576, 1, NULL, NULL, NULL, NULL), (1, 2, 2, 1, NULL, NULL, 1, 1048576, 1, 1048576, 1, 16, 1, NULL, NULL),
+	(1, 2, 3, NULL, 1, NULL, NULL, 0, 0, 192960, 3040, NULL, NULL, NULL, NULL),
+	(1, 2, 4, 3, NULL, NULL, 2, 192000, 3000, 192960, 3040, 8, 2900, NULL, '[1,[2,16]]'),
+	(1, 2, 5, 4, NULL, NULL, 3, 936, 39, 936, 39, 40, 1, 'orderd::Name', '[1,[2,3],[3,1]]'), (1, 2, 6, 4, NULL, NULL, NULL, 24, 1, 24, 1, NULL, NULL, NULL, NULL),
+	(1, 2, 7, NULL, NULL, 1, NULL, 0, 0, 1920, 80, NULL, NULL, NULL, NULL), (1, 2, 8, 7, NULL, NULL, 3, 1920, 80, 1920, 80, NULL, 1, NULL, '[3,[3,1]]'),
+	(1, 2, 9, NULL, 6, NULL, NULL, 0, 0, 0, 1, NULL, NULL, NULL, NULL), (1, 2, 10, 9, NULL, NULL, 6, 0, 1, 0, 1, 0, 1, NULL, NULL);
+	UPDATE kept SET rest = scan = 2 AND id = 6"
+fixture kept.db "$kept"
+fixture kept-grown.db "$kept; INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL, NULL),
+	(1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23, NULL),
+	(1, 3, 'growing', 10000000000, 1800000000000, 2000, 100, 90, 110, 0.004, 0.815, NULL, NULL, NULL, NULL)"
+fixture kept-memory.db "$scans INSERT INTO retention(process, scan, state) VALUES (1, 2, 'memory')"
+fixture kept-hidden.db "$kept; UPDATE kept SET site = NULL WHERE site = 2; $(hidden 1 "--not-function insert" "id = 2")"
+# many rows: nested deeper than is indented, functions that call each other, rows without a keeper, and a mapping below one
+fixture kept-odd.db "INSERT INTO retention(process, scan, state, live_bytes, kept_bytes, unreachable_bytes) VALUES (1, 7, 'done', 1000, 1000, NULL);
+	INSERT INTO keeper(process, scan, id, kind) VALUES (1, 7, 1, 'variable'), (1, 7, 2, 'frame'), (1, 7, 3, 'registers'), (1, 7, 4, 'mapping'),
+	(1, 7, 5, 'other'), (1, 7, 6, 'control'), (1, 7, 7, 'thread_local'), (1, 7, 8, 'section');
+	UPDATE keeper SET thread = 'x' WHERE id IN (3, 6); UPDATE keeper SET size = 8388608, observes = 99 WHERE id = 4;
+	INSERT INTO keeper_set(process, scan, id, keeper) SELECT 1, 7, 1, id FROM keeper; INSERT INTO keeper_set(process, scan, id) VALUES (1, 7, 1), (1, 7, 2);
+	INSERT INTO kept(process, scan, id, keeper, retained_bytes, retained_blocks, bytes, blocks) SELECT 1, 7, id, id, 100 - id, 1, 0, 0 FROM keeper;
+	INSERT INTO kept(process, scan, id, set_id, retained_bytes, retained_blocks, bytes, blocks) VALUES (1, 7, 9, 1, 50, 1, 0, 0), (1, 7, 10, 2, 40, 1, 0, 0),
+	(1, 7, 11, 3, 30, 1, 0, 0), (1, 7, 12, NULL, 20, 1, 0, 0);
+	UPDATE keeper SET site = 1 WHERE id = 4;
+	WITH RECURSIVE deep(id) AS (SELECT 20 UNION ALL SELECT id + 1 FROM deep WHERE id < 40)
+	INSERT INTO kept(process, scan, id, parent, site, bytes, blocks, retained_bytes, retained_blocks, \"offset\", depth)
+		SELECT 1, 7, id, iif(id = 20, 1, id - 1), 6 + id % 3, 1, 1, 41 - id, 41 - id, 0, 1 FROM deep;
+	INSERT INTO kept(process, scan, id, parent, site, bytes, blocks, retained_bytes, retained_blocks) VALUES (1, 7, 41, 2, 1000, 5, 1, 5, 1), (1, 7, 42, 3, 3, 0, 0, 6, 1), (1, 7, 43, 42, 2, 6, 1, 6, 1);
+	UPDATE kept SET mapped_bytes = 2097152 WHERE id = 42; UPDATE kept SET path = '[1,[null,3],[3,1,1],[2,1]]', path_cut = 1 WHERE id = 43"

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ * Tables of what keeps blocks alive: the first screen's, and the tree of --retained.
+ */
+#include "kept.h"
+
+#include "names.h"
+
+#include "ms-report/model/kept_tree.h"
+
+#include "libcommon/base/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+static const char no_scan[] =
+	"no retention scan in this recording (ms-record --retention, ms-record --tell FILE "
+	"retention)";
+
+/* ---- the first screen ---- */
+
+enum { BYTES, SHARE, BLOCKS, NAME };
+static const struct column kept_columns[] = {
+	{"bytes", "retained_bytes", CELL_SIZE, .sum = false},
+	{"share", NULL, CELL_TEXT, .sum = false},
+	{"blocks", "retained_blocks", CELL_COUNT, .sum = false},
+	{"keeper", NULL, CELL_TEXT, .sum = false},
+};
+enum { LEAST = 200 }; /* a row has at least one part in so many of what is live */
+
+static void put_kept(struct model *m, struct table *t, enum row_kind kind, struct live v,
+		     uint64_t of, const char *name)
+{
+	struct row *r = table_row(m, t);
+	r->kind = kind;
+	r->cells[BYTES].n = v.bytes;
+	r->cells[SHARE].s = say_share(m, v.bytes, of);
+	r->cells[BLOCKS].n = v.blocks;
+	r->cells[NAME].s = name;
+}
+
+/* Returns the label of a keeper, and what observes it. */
+static const char *label_of(struct model *m, const struct kept *k, const struct kept_row *x,
+			    const struct style *st)
+{
+	const char *label = kept_label(m, k, x, st), *also = kept_observers(m, k, x, st);
+	return also ? SAY("%s; also reached from %s", label, also) : label;
+}
+
+struct table kept_table(struct model *m, size_t limit, const struct style *st)
+{
+	struct table t = TABLE_OF(kept_columns, .title = NULL);
+	const struct kept *k = kept_read(m, 0);
+	if (!k)
+		return t;
+	t.empty = kept_unknown(k);
+	t.title = SAY("KEPT BY, %s%s", kept_when(m, k, st), t.empty ? ": not known" : "");
+	if (t.empty)
+		return t;
+	t.title = SAY("%s: what would be free if it went away, of %s live", t.title,
+		      say_size(m, k->live_bytes));
+	t.empty = "nothing is kept";
+	struct live rest = {0};
+	size_t more = 0;
+	uint64_t least = limit == SIZE_MAX ? 0 : figure_or_0(k->live_bytes) / LEAST;
+	for (uint32_t i = k->first; i != NONE; i = k->rows[i].next) {
+		const struct kept_row *x = &k->rows[i];
+		if (t.n < limit && x->retained.bytes >= least) {
+			put_kept(m, &t, ROW_ITEM, x->retained, k->live_bytes,
+				 label_of(m, k, x, st));
+		} else {
+			live_add(&rest, x->retained);
+			more++;
+		}
+	}
+	if (more)
+		put_kept(m, &t, ROW_MORE, rest, k->live_bytes, SAY("%zu more", more));
+	t.more = more;
+	if (figure_some(k->unreachable_bytes))
+		put_kept(m, &t, ROW_OTHER, (struct live){k->unreachable_bytes, UNKNOWN},
+			 k->live_bytes, "nothing: unreachable");
+	return t;
+}
+
+/* ---- --retained, for people ---- */
+
+enum { RETAINS, KEEPS, TREE };
+static const struct column tree_columns[] = {
+	{"retains", NULL, CELL_SIZE, .sum = false},
+	{"blocks", NULL, CELL_COUNT, .sum = false},
+	{"keeper, and below it the blocks that it keeps", NULL, CELL_TEXT, .sum = false},
+};
+enum { LEVELS = 12 }; /* levels that are indented; further ones stand below each other */
+
+static int largest_first(const void *a, const void *b, void *arg)
+{
+	const struct kept_branch *v = arg, *x = &v[*(const uint32_t *)a],
+				 *y = &v[*(const uint32_t *)b];
+	return MS_ORDER(y->retained.bytes, x->retained.bytes) ?: MS_ORDER(x, y);
+}
+
+/* Tells for each branch whether it is one of the `limit` largest. */
+static bool *choose(struct model *m, const struct kept_tree *t, size_t limit)
+{
+	bool *shown = ms_arena_alloc(&m->arena, t->n + 1);
+	uint32_t *order = ms_xrealloc(NULL, t->n + 1, sizeof *order);
+	for (uint32_t i = 0; i < t->n; i++)
+		order[i] = i;
+	if (t->n)
+		qsort_r(order, t->n, sizeof *order, largest_first, t->v);
+	for (size_t i = 0; i < t->n && i < limit; i++)
+		shown[order[i]] = true;
+	free(order);
+	return shown;
+}
+
+struct drawing {
+	struct model *m;
+	const struct kept *k;
+	const struct kept_tree *t;
+	const struct style *st;
+	const bool *shown;
+	struct table *table;
+};
+
+/* Sums up the branches beside `b`, and itself, that are not shown. Returns their number. */
+static size_t left_out(const struct drawing *d, uint32_t b, struct live *sum)
+{
+	size_t n = 0;
+	*sum = (struct live){0};
+	for (; b != NONE; b = d->t->v[b].next)
+		if (!d->shown[b]) {
+			live_add(sum, d->t->v[b].retained);
+			n++;
+		}
+	return n;
+}
+
+static uint32_t first_below(const struct drawing *d, uint32_t parent)
+{
+	return parent == NONE ? d->t->first : d->t->v[parent].first;
+}
+
+/* Tells whether a line follows on the level of `b` below its own branches. */
+static bool goes_on(const struct drawing *d, uint32_t b)
+{
+	struct live sum;
+	for (uint32_t i = d->t->v[b].next; i != NONE; i = d->t->v[i].next)
+		if (d->shown[i])
+			return true;
+	return left_out(d, first_below(d, d->t->v[b].parent), &sum) > 0;
+}
+
+/* Returns the lines that lead to something below the branch `parent`. `last`: nothing follows it
+ * there. */
+static const char *guides(const struct drawing *d, uint32_t parent, bool last)
+{
+	static const char *const glyphs[2][4] = {
+		{"   ", "\u2502  ", "\u2514\u2500 ", "\u251c\u2500 "},
+		{"   ", "|  ", "`- ", "|- "}};
+	struct model *m = d->m;
+	const char *const *g = glyphs[d->st->ascii];
+	if (parent == NONE)
+		return "";
+	const char *s = g[last ? 2 : 3];
+	size_t level = 1;
+	for (uint32_t b = parent; d->t->v[b].parent != NONE && level < LEVELS;
+	     b = d->t->v[b].parent, level++)
+		s = SAY("%s%s", g[goes_on(d, b)], s);
+	return s;
+}
+
+static const char *branch_text(const struct drawing *d, const struct kept_branch *b)
+{
+	struct model *m = d->m;
+	const struct kept_row *row = b->row;
+	if (b->parent == NONE)
+		return label_of(m, d->k, row, d->st);
+	if (b->rest)
+		return "smaller ones";
+	const char *offset =
+			   b->offset == UNKNOWN ? "" : SAY("+%llu ", (unsigned long long)b->offset),
+		   *type = b->type ? name_clean(&m->arena, b->type, d->st->ascii) : NULL;
+	if (type && !d->st->full_names)
+		type = name_fit(&m->arena, ms_name_short(&m->arena, type), 40, d->st->ascii);
+	const char *own = b->own.blocks == b->retained.blocks
+				  ? ""
+				  : SAY(" (%s its own)", say_count(m, b->own.blocks));
+	if (row->mapped_bytes != UNKNOWN)
+		own = SAY(", mappings of %s", say_size(m, row->mapped_bytes));
+	return SAY("%s%s%s%s%s%s%s", offset, kept_site(m, row->site, d->st), type ? " [" : "",
+		   type ?: "", type ? "]" : "", b->linked ? ", linked" : "", own);
+}
+
+static void put_line(const struct drawing *d, enum row_kind kind, struct live retained,
+		     const char *before, const char *text)
+{
+	struct row *r = table_row(d->m, d->table);
+	r->kind = kind;
+	r->cells[RETAINS].n = retained.bytes;
+	r->cells[KEEPS].n = retained.blocks;
+	r->cells[TREE].s = ms_arena_printf(&d->m->arena, "%s%s", before, text);
+}
+
+/* Writes the branches that are not shown of those below `parent`. */
+static void put_rest(const struct drawing *d, uint32_t parent)
+{
+	struct live sum;
+	struct model *m = d->m;
+	size_t n = left_out(d, first_below(d, parent), &sum);
+	if (n)
+		put_line(d, ROW_MORE, sum, guides(d, parent, true), SAY("%zu more", n));
+}
+
+static void draw(const struct drawing *d)
+{
+	const struct kept_branch *v = d->t->v;
+	uint32_t b = d->t->first;
+	while (b != NONE) {
+		if (d->shown[b]) {
+			put_line(d, ROW_OTHER, v[b].retained,
+				 guides(d, v[b].parent, !goes_on(d, b)), branch_text(d, &v[b]));
+			if (v[b].first != NONE) {
+				b = v[b].first;
+				continue;
+			}
+		}
+		while (v[b].next == NONE && v[b].parent != NONE) {
+			b = v[b].parent;
+			put_rest(d, b);
+		}
+		b = v[b].next;
+	}
+	put_rest(d, NONE);
+}
+
+struct table kept_tree(struct model *m, size_t limit, const struct style *st)
+{
+	struct table t = TABLE_OF(tree_columns, .title = "RETAINED", .empty = no_scan);
+	const struct kept *k = kept_read(m, 0);
+	if (!k)
+		return t;
+	t.empty = kept_unknown(k);
+	t.title = SAY("RETAINED, %s%s", kept_when(m, k, st), t.empty ? ": not known" : "");
+	if (t.empty)
+		return t;
+	t.title = SAY("%s: %s kept of %s live, %s unreachable", t.title, say_size(m, k->kept_bytes),
+		      say_size(m, k->live_bytes), say_size(m, k->unreachable_bytes));
+	t.empty = "nothing is kept";
+	struct kept_tree tree = kept_tree_make(m, k, !st->full_names);
+	struct drawing d = {m, k, &tree, st, choose(m, &tree, limit), &t};
+	draw(&d);
+	return t;
+}
+
+/* ---- --retained, for programs ---- */
+
+enum {
+	R_SITE = 9,
+	R_FUNCTION,
+	R_PLACE,
+	R_FIGURES,
+};
+static const struct column row_columns[] = {
+	{NULL, "process", CELL_ID, .sum = false},
+	{NULL, "id", CELL_ID, .sum = false},
+	{NULL, "parent", CELL_ID, .sum = false},
+	{NULL, "keeper", CELL_TEXT, .sum = false},
+	{NULL, "name", CELL_TEXT, .sum = false},
+	{NULL, "thread", CELL_TEXT, .sum = false},
+	{NULL, "declared", CELL_TEXT, .sum = false},
+	{NULL, "type", CELL_TEXT, .sum = false},
+	{NULL, "observers", CELL_ID, .sum = false},
+	{NULL, "site", CELL_ID, .sum = false},
+	{NULL, "function", CELL_TEXT, .sum = false},
+	{NULL, "place", CELL_TEXT, .sum = false},
+	{NULL, "bytes", CELL_SIZE, .sum = false},
+	{NULL, "blocks", CELL_COUNT, .sum = false},
+	{NULL, "retained_bytes", CELL_SIZE, .sum = false},
+	{NULL, "retained_blocks", CELL_COUNT, .sum = false},
+	{NULL, "offset", CELL_ID, .sum = false},
+	{NULL, "depth", CELL_ID, .sum = false},
+	{NULL, "mapped_bytes", CELL_SIZE, .sum = false},
+	{NULL, "rest", CELL_ID, .sum = false},
+};
+
+static void put_raw(struct model *m, const struct kept *k, struct cell *c, const struct kept_row *x)
+{
+	static const struct style plain = {.full_names = true};
+	struct keeper_name name = kept_name(m, x);
+	const struct site *s = x->site ? model_site(m, x->site) : NULL;
+	const struct frame *f = s ? site_frame(m, s) : NULL;
+	c[0].n = (uint64_t)m->processes.v[x->process].id;
+	c[1].n = (uint64_t)x->id;
+	c[2].n = x->parent == NONE ? UNKNOWN : (uint64_t)k->rows[x->parent].id;
+	c[3].s = *name.kind ? name.kind : NULL;
+	c[4].s = name.name;
+	c[5].s = name.thread;
+	c[6].s = name.file && name.line != UNKNOWN
+			 ? SAY("%s:%llu", name.file, (unsigned long long)name.line)
+			 : name.file;
+	c[7].s = x->parent == NONE ? name.type : x->type;
+	c[8].n = x->keeper ? x->keeper->observers : UNKNOWN;
+	c[R_SITE].n = x->site ? (uint64_t)x->site : UNKNOWN;
+	c[R_FUNCTION].s = f ? frame_name(&m->arena, m, f) : NULL;
+	c[R_PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
+	const uint64_t figures[] = {x->bytes,  x->blocks, x->retained.bytes, x->retained.blocks,
+				    x->offset, x->depth,  x->mapped_bytes,   x->rest};
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		c[R_FIGURES + i].n = figures[i];
+}
+
+struct table kept_rows(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(row_columns, .title = NULL);
+	const struct kept *k = kept_read(m, 0);
+	for (uint32_t i = k ? k->first : NONE; i != NONE && t.n < limit; i = kept_next(k, i))
+		put_raw(m, k, table_row(m, &t)->cells, &k->rows[i]);
+	return t;
+}
