@@ -12,6 +12,7 @@
  *   phases.c      computes the bytes of both runs in the phases of both peaks, if these differ
  *   write.c       adds the tables of the comparison to the new run's snapshot, with the stacks of
  *                 the sites that are gone
+ *   kept.c        compares what keeps blocks alive
  *   regions.c     compares snapshots of memory regions
  * All inputs are read, and the result is written, by libcommon/snapshot/snapshot.h.
  */
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "changes.h"
+#include "kept.h"
 #include "match.h"
 #include "open.h"
 #include "options.h"
@@ -134,7 +136,8 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 	changes_make(&c, &m, &runs, o->min_change);
 	int rc = write_changes(&c, &m, &runs, o, err);
 	if (rc == 0)
-		rc = regions_compare(runs.shown[OLD], runs.shown[NEW], err);
+		rc = kept_compare(&m, &runs, err) ||
+		     regions_compare(runs.shown[OLD], runs.shown[NEW], err);
 	if (rc == 0)
 		rc = ms_snapshot_write(runs.shown[NEW]->db, o->output, err);
 	if (rc == 0) {

@@ -12,6 +12,8 @@
 
 #include "model.h"
 
+#include <string.h>
+
 struct keeper {
 	int64_t id;
 	const char *kind; /* "variable", "frame", ...; see ms-snapshot(5) */
@@ -29,6 +31,9 @@ struct keeper_set {
 	size_t n;
 	bool others; /* there are more keepers than these */
 };
+
+/* Returns the names of a set's keepers, of three at most: "g_by_id + g_by_name + 2 more". */
+const char *keeper_set_name(struct ms_arena *a, const struct keeper_set *set);
 
 struct kept_row {
 	int64_t id;
@@ -72,6 +77,15 @@ struct kept {
 	/* sums over scans that are done; UNKNOWN = not known */
 	uint64_t live_bytes, kept_bytes, unreachable_bytes;
 };
+
+/* Tells whether some scan is done, so that there are rows. */
+static inline bool kept_done(const struct kept *k)
+{
+	for (size_t i = 0; k && i < k->scan_count; i++)
+		if (strcmp(k->scans[i].state, "done") == 0)
+			return true;
+	return false;
+}
 
 /* Returns what keeps blocks alive as of a scan of each process: scan number `scan`, or with 0 the
  * last one up to the report's moment (one that is done, if there is any). NULL = there is no such

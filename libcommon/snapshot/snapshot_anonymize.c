@@ -39,6 +39,8 @@ static const struct {
 	{"meta", "value", LIST, MS_NAME_REMARK, MS_NAME_REMARK, "key = 'filters'"},
 	{"keeper", "name", SOME, MS_NAME_FUNCTION, MS_NAME_FUNCTION,
 	 "kind IN ('variable', 'section', 'thread_local', 'frame')"},
+	{"kept_diff", "name", SOME, MS_NAME_FUNCTION, MS_NAME_FUNCTION,
+	 "kind IN ('variable', 'section', 'thread_local', 'frame', 'shared')"},
 };
 
 static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)

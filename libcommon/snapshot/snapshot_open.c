@@ -68,7 +68,7 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 #define SAME_TEXT ONE_LINE("s.sql") " = " ONE_LINE("m.sql")
 
 /* Lists the tables that earlier snapshots of this version do not have. */
-#define LATER_TABLES "('retention', 'keeper', 'keeper_set', 'kept')"
+#define LATER_TABLES "('retention', 'keeper', 'keeper_set', 'kept', 'kept_diff')"
 /* Makes the SQL that tells whether the input has anything of the name of table `m`. */
 #define IN_INPUT "EXISTS (SELECT 1 FROM src.sqlite_schema i WHERE i.name = m.name COLLATE NOCASE)"
 

@@ -402,6 +402,9 @@ void diff_markdown(struct page *p, struct out *o, size_t limit)
 	headline(p, o);
 	who(p, o);
 	figures_table(p, o);
+	struct table kept = kept_more(p->m, limit, &p->style);
+	if (kept.title)
+		markdown_table(p, o, &kept);
 	if (lost.n)
 		markdown_list(p, o, &lost);
 	sites_table(p, o, &r, n);

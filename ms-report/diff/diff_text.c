@@ -392,10 +392,21 @@ static void moments(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
+/* Writes what is kept more than in the old run, if anything is. */
+static void kept(struct page *p, struct out *o, size_t limit)
+{
+	struct table t = kept_more(p->m, limit, &p->style);
+	if (!t.title)
+		return;
+	text_table(p, o, &t);
+	out_char(o, '\n');
+}
+
 void diff_text(struct page *p, struct out *o, size_t limit)
 {
 	who(p, o);
 	figures(p, o);
 	moments(p, o);
+	kept(p, o, limit);
 	rows(p, o, limit);
 }

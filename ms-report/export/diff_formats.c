@@ -150,6 +150,31 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 	ms_json_close(j, '}');
 }
 
+/* Writes what keeps blocks alive in both runs. */
+static void put_kept(struct model *m, struct ms_json *j)
+{
+	ms_json_open(j, "kept", '[');
+	for (size_t i = 0; i < m->diff->kept.n; i++) {
+		const struct kept_change *x = &m->diff->kept.v[i];
+		const struct keeper *k = &x->keeper;
+		const struct {
+			const char *key;
+			int64_t v;
+		} figures[] = {{"old_bytes", x->old},          {"new_bytes", x->new},
+			       {"delta_bytes", x->delta},      {"old_blocks", x->old_blocks},
+			       {"new_blocks", x->new_blocks},  {"delta_blocks", x->delta_blocks},
+			       {"below_bytes", x->below_bytes}};
+		ms_json_format(j, "{keeper:%s name:%s module:%s thread:%s file:%s line:%lu type:%s",
+			       k->kind, k->name, k->module, k->thread, k->file, k->line, k->type);
+		for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+			put_signed(j, figures[f].key, figures[f].v);
+		ms_json_number(j, "below_site", x->below ? (uint64_t)x->below->id : UNKNOWN);
+		ms_json_string(j, "below_type", x->below_type);
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
 void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct json_stacks *stacks)
 {
 	const struct diff *d = m->diff;
@@ -159,6 +184,8 @@ void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct js
 	ms_json_format(j, "nameless:{old:%s new:%s} per:%s old_missing:%d same_program:%d",
 		       d->nameless[0], d->nameless[1], d->per, d->old_missing, d->same_program);
 	put_totals(m, j);
+	if (d->kept.n)
+		put_kept(m, j);
 	ms_json_open(j, "sites", '[');
 	size_t n = d->rows.n < limit ? d->rows.n : limit;
 	for (size_t i = 0; i < n; i++)

@@ -50,6 +50,8 @@ void csv_diff(struct model *m, struct out *o, size_t limit);
 void json_site_detail(struct model *m, struct ms_json *j, const struct site *s);
 /* Writes an element of a stack. */
 void json_frame(const struct model *m, struct ms_json *j, const struct frame *f);
+/* Writes what keeps blocks alive, if there is a retention scan. */
+void json_kept(struct model *m, struct ms_json *j);
 /* Writes member "views", an array; nothing if there is no view. */
 void json_views(struct model *m, struct ms_json *j, const struct json_view *v, size_t n);
 /* Writes the groups that the first screen shows instead of sites (grouped.h); nothing if there is

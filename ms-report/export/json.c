@@ -356,6 +356,7 @@ void json_report(struct model *m, const struct run *run, struct out *o, enum met
 	put_run(m, &j, run);
 	ms_json_close(&j, ']');
 	put_threads(m, &j);
+	json_kept(m, &j);
 	json_views(m, &j, views, view_count);
 	json_skipped(m, &j);
 	if (m->diff)

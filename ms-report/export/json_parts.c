@@ -5,6 +5,7 @@
 
 #include "ms-report/model/first_screen.h"
 #include "ms-report/model/retained.h"
+#include "ms-report/words/kept.h"
 
 #include "libcommon/base/json_writer.h"
 
@@ -27,6 +28,61 @@ static void put_cell(struct ms_json *j, const struct column *c, const struct cel
 	} else {
 		ms_json_string(j, c->name, x->s);
 	}
+}
+
+static void open_keeper(struct model *m, struct ms_json *j, const struct kept_row *row)
+{
+	struct keeper k = kept_name(m, row);
+	ms_json_format(j, "{keeper:%s name:%s module:%s thread:%s file:%s line:%lu type:%s",
+		       *k.kind ? k.kind : NULL, k.name, k.module, k.thread, k.file, k.line, k.type);
+}
+
+void json_kept(struct model *m, struct ms_json *j)
+{
+	const struct kept *k = kept_read(m, 0);
+	if (!k)
+		return;
+	ms_json_format(j, "retention:{scans:[");
+	for (size_t i = 0; i < k->scan_count; i++) {
+		const struct kept_scan *s = &k->scans[i];
+		ms_json_format(j,
+			       "{process:%lu scan:%lu label:%s time_ns:%lu state:%s live_bytes:%lu"
+			       " kept_bytes:%lu unreachable_bytes:%lu}",
+			       (uint64_t)m->processes.v[s->process].id, (uint64_t)s->id, s->label,
+			       s->time_ns, s->state, s->live_bytes, s->kept_bytes,
+			       s->unreachable_bytes);
+	}
+	ms_json_format(j, "] keepers:[");
+	for (uint32_t i = k->first; i != NONE; i = k->rows[i].next) {
+		const struct kept_row *x = &k->rows[i];
+		open_keeper(m, j, x);
+		ms_json_format(j,
+			       "process:%lu retained_bytes:%lu retained_blocks:%lu observers:%lu}",
+			       (uint64_t)m->processes.v[x->process].id, x->retained.bytes,
+			       x->retained.blocks, x->keeper ? x->keeper->observers : UNKNOWN);
+	}
+	ms_json_format(j, "]}");
+}
+
+static bool is_site(void *arg, const struct site *s)
+{
+	return s == arg;
+}
+
+/* Writes what keeps the blocks of a site alive, if that is known. */
+static void put_kept_by(struct model *m, struct ms_json *j, const struct site *s)
+{
+	const struct kept *k = kept_read(m, 0);
+	struct kept_part *v;
+	size_t n = kept_done(k) ? kept_parts(m, k, is_site, (void *)s, &v) : 0;
+	if (!n)
+		return;
+	ms_json_open(j, "kept_by", '[');
+	for (size_t i = 0; i < n; i++) {
+		open_keeper(m, j, &k->rows[v[i].top]);
+		ms_json_format(j, "bytes:%lu blocks:%lu}", v[i].live.bytes, v[i].live.blocks);
+	}
+	ms_json_close(j, ']');
 }
 
 /* Writes a row as an object. For a row that sums up others, only the sums are written. */
@@ -86,6 +142,7 @@ void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 	ms_json_format(j, "]");
 	put_lost(m, j, s, false);
 	put_lost(m, j, s, true);
+	put_kept_by(m, j, s);
 }
 
 static void put_view(struct model *m, struct ms_json *j, const struct json_view *v)

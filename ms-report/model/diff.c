@@ -47,6 +47,7 @@ static void read_key(struct reader *r)
 		    {"history", &d->history, NULL},
 		    {"old_nameless", &d->nameless[0], NULL},
 		    {"new_nameless", &d->nameless[1], NULL},
+		    {"min_change", NULL, &d->min_change},
 		    {"old_runs", NULL, &d->old_runs},
 		    {"new_runs", NULL, &d->new_runs},
 		    {"old_operations", NULL, &d->old_operations},
@@ -136,6 +137,28 @@ static void read_row(struct reader *r)
 		*MS_PUSH(&r->m->diff->rows) = x;
 }
 
+static void read_kept(struct reader *r)
+{
+	struct kept_change *x = MS_PUSH(&r->m->diff->kept);
+	*x = (struct kept_change){.keeper = {.kind = reader_text(r), .name = NULL}};
+	struct keeper *k = &x->keeper;
+	k->kind = k->kind ?: "";
+	k->name = reader_text(r);
+	k->module = reader_text(r);
+	k->file = reader_text(r);
+	k->type = reader_text(r);
+	k->thread = reader_text(r);
+	k->size = reader_number(r);
+	k->line = reader_number(r);
+	int64_t *const figures[] = {&x->old,        &x->new,        &x->delta,
+				    &x->old_blocks, &x->new_blocks, &x->delta_blocks};
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		*figures[i] = number(r);
+	x->below = model_site(r->m, (int64_t)reader_number(r));
+	x->below_bytes = number(r);
+	x->below_type = reader_text(r);
+}
+
 static void read_known(struct reader *r)
 {
 	const struct site *s = model_site(r->m, (int64_t)reader_number(r));
@@ -201,6 +224,9 @@ static const struct {
 	{read_range, "SELECT site, figure, old_low, old_high, new_low, new_high, delta_low,"
 		     " delta_high FROM site_diff_range"},
 	{read_known, "SELECT site, verdict FROM diff_known"},
+	{read_kept, "SELECT kind, name, module, file, type, thread, size, line, old_bytes,"
+		    " new_bytes, delta_bytes, old_blocks, new_blocks, delta_blocks, below_site,"
+		    " below_bytes, below_type FROM kept_diff ORDER BY id"},
 	{read_hidden,
 	 "SELECT sites, new_live_bytes - old_live_bytes, new_live_blocks - old_live_blocks,"
 	 " new_peak_bytes - old_peak_bytes, new_peak_blocks - old_peak_blocks,"
@@ -313,7 +339,7 @@ int diff_read(struct model *m, struct ms_err *err)
 void diff_free(struct model *m)
 {
 	if (m->diff)
-		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v);
+		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v, m->diff->kept.v);
 }
 
 const struct diff_total *diff_total(const struct diff *d, const char *figure)

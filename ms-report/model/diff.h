@@ -5,7 +5,7 @@
 
 #include "libcommon/model/comparison.h"
 #include "lists.h"
-#include "libcommon/model/model.h"
+#include "libcommon/model/kept.h"
 
 struct diff_row {
 	const struct site *site;
@@ -28,6 +28,15 @@ struct diff_total {
 	int64_t old, new, delta;
 	struct limits of_old, of_new, of_delta;
 	bool significant;
+};
+
+/* Describes what a keeper, or a set (kind "shared"), keeps more or less than before. */
+struct kept_change {
+	struct keeper keeper;
+	int64_t old, new, delta, old_blocks, new_blocks, delta_blocks; /* retained bytes, blocks */
+	const struct site *below; /* site below it whose blocks grew most, or NULL */
+	int64_t below_bytes;      /* by how much */
+	const char *below_type;   /* type of these blocks; NULL = not known */
 };
 
 struct diff_run {
@@ -62,7 +71,9 @@ struct diff {
 	rows; /* significant growth first, then significant decreases, then the others */
 	MS_ARRAY(struct diff_total) totals;
 	MS_ARRAY(struct diff_run) runs;
-	size_t significant; /* number of significant rows; they come first */
+	MS_ARRAY(struct kept_change) kept; /* the largest increase first */
+	uint64_t min_change;               /* smaller changes are not significant */
+	size_t significant;                /* number of significant rows; they come first */
 	const char **known; /* by site: the old runs' verdict on it, if it is not a new finding;
 			       "unknown" = the old runs were not scanned; NULL = none */
 	struct diff_sum kinds[DIFF_KINDS];

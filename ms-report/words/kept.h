@@ -12,25 +12,22 @@ struct ms_err;
 
 /* ---- kept_names.c ---- */
 
-/* Describes a keeper, or several that keep something together, as ms-diff hands it on, too. */
-struct keeper_name {
-	const char *kind;                                 /* "variable", ..., "shared" */
-	const char *name, *module, *file, *type, *thread; /* NULL = not known */
-	uint64_t line, size;                              /* UNKNOWN = not known */
-};
-/* Returns the name of a keeper, cleaned: "global g_sessions (svc.cc:53, map<string, Session *>)",
- * "thread 'worker-3', frame Pool::run", "shared by g_by_id + g_by_name"; keeper_short returns it
- * without place and type: "global g_sessions". */
-const char *keeper_label(struct model *m, const struct keeper_name *k, const struct style *st);
-const char *keeper_short(struct model *m, const struct keeper_name *k, const struct style *st);
-/* Returns the name of a top-level row. `name`: of a set, with the names of all of its members. */
-struct keeper_name kept_name(struct model *m, const struct kept_row *row);
+/* Return the name of a keeper, or of a set (kind "shared"), cleaned. keeper_label: "global g_sessions (svc.cc:53, map<string, Session *>)",
+ * "thread 'worker-3', frame Pool::run", "shared by g_by_id + g_by_name"; keeper_short, without
+ * place and type: "global g_sessions". */
+const char *keeper_label(struct model *m, const struct keeper *k, const struct style *st);
+const char *keeper_short(struct model *m, const struct keeper *k, const struct style *st);
+/* Returns the keeper that a top-level row stands for; of a set one of kind "shared", with the names
+ * of its keepers as its name. */
+struct keeper kept_name(struct model *m, const struct kept_row *row);
 /* Returns the label of a top-level row; kept_observers: the keepers that reach what it keeps as
  * well, without owning it, "lctx and 2 more", or NULL. */
 const char *kept_observers(struct model *m, const struct kept *k, const struct kept_row *row,
 			   const struct style *st);
 const char *kept_label(struct model *m, const struct kept *k, const struct kept_row *row,
 		       const struct style *st);
+/* Returns a type, cleaned and shortened; NULL = not known. */
+const char *kept_type(struct model *m, const char *type, const struct style *st);
 /* Returns the name of a site by its number, "fill svc.cc:94", cleaned. */
 const char *kept_site(struct model *m, int64_t site, const struct style *st);
 /* Returns when the scan was made: "as of the end", "as of request at 58m 12s". */
@@ -53,6 +50,10 @@ struct table kept_table(struct model *m, size_t limit, const struct style *st);
 struct table kept_tree(struct model *m, size_t limit, const struct style *st);
 /* Makes the table of --retained for programs: the rows as they were recorded. */
 struct table kept_rows(struct model *m, size_t limit);
+
+/* Makes the table of what is kept more than in the old run of a comparison, by at least its least
+ * change; at most `limit` rows. Without any the table has no title. */
+struct table kept_more(struct model *m, size_t limit, const struct style *st);
 
 /* ---- kept_why.c ---- */
 

@@ -11,7 +11,7 @@
 
 enum { NAMED = 3, TYPE_COLUMNS = 28 }; /* NAMED: keepers that a label names */
 
-static bool is(const struct keeper_name *k, const char *kind)
+static bool is(const struct keeper *k, const char *kind)
 {
 	return strcmp(k->kind, kind) == 0;
 }
@@ -28,17 +28,18 @@ static const char *shortened(struct model *m, const char *s, const struct style 
 }
 
 /* Returns " of thread 'x'" or the like; "" if the thread is not known. */
-static const char *of_thread(struct model *m, const struct keeper_name *k, const char *format,
+static const char *of_thread(struct model *m, const struct keeper *k, const char *format,
 			     const struct style *st)
 {
 	return k->thread ? SAY("%s'%s'", format, clean(m, k->thread, st)) : "";
 }
 
-const char *keeper_short(struct model *m, const struct keeper_name *k, const struct style *st)
+const char *keeper_short(struct model *m, const struct keeper *k, const struct style *st)
 {
-	const char *name = shortened(m, k->name, st);
-	bool frame = is(k, "frame"), local = is(k, "thread_local");
-	if (is(k, "variable"))
+	bool frame = is(k, "frame"), local = is(k, "thread_local"), variable = is(k, "variable");
+	const char *name =
+		frame || local || variable ? shortened(m, k->name, st) : clean(m, k->name, st);
+	if (variable)
 		return SAY("global %s", name ?: "(unknown)");
 	if (is(k, "shared"))
 		return SAY("shared by %s", clean(m, k->name, st));
@@ -60,7 +61,7 @@ const char *keeper_short(struct model *m, const struct keeper_name *k, const str
 }
 
 /* Returns where a keeper is declared, "svc.cc:53"; "" = not known. */
-static const char *declared(struct model *m, const struct keeper_name *k, const struct style *st)
+static const char *declared(struct model *m, const struct keeper *k, const struct style *st)
 {
 	struct frame f = {.file = k->file, .module = NONE};
 	f.line = k->line == UNKNOWN ? 0 : (uint32_t)k->line;
@@ -70,49 +71,36 @@ static const char *declared(struct model *m, const struct keeper_name *k, const 
 	return k->file && *k->file ? frame_place(&m->arena, m, &f, st) : "";
 }
 
-const char *keeper_label(struct model *m, const struct keeper_name *k, const struct style *st)
+const char *kept_type(struct model *m, const char *type, const struct style *st)
 {
-	const char *place = declared(m, k, st), *type = shortened(m, k->type, st);
-	if (type && !st->full_names)
-		type = name_fit(&m->arena, type, TYPE_COLUMNS, st->ascii);
+	const char *end = type ? strrchr(type, '>') : NULL;
+	if (!end || st->full_names)
+		return type ? name_cut(&m->arena, clean(m, type, st),
+				       st->full_names ? SIZE_MAX : TYPE_COLUMNS, st->ascii)
+			    : NULL;
+	/* what follows a template's arguments, such as " *", is no part of a function's name */
+	const char *base = ms_arena_strndup(&m->arena, type, (size_t)(end + 1 - type));
+	base = name_fit(&m->arena, shortened(m, base, st), TYPE_COLUMNS, st->ascii);
+	return SAY("%s%s", base, clean(m, end + 1, st));
+}
+
+const char *keeper_label(struct model *m, const struct keeper *k, const struct style *st)
+{
+	const char *place = declared(m, k, st), *type = kept_type(m, k->type, st);
 	if (!*place && !type)
 		return keeper_short(m, k, st);
 	return SAY("%s (%s%s%s)", keeper_short(m, k, st), place, *place && type ? ", " : "",
 		   type ?: "");
 }
 
-/* Returns the name of a keeper in a list of several. */
-static const char *in_list(struct model *m, const struct keeper *x)
+struct keeper kept_name(struct model *m, const struct kept_row *row)
 {
-	static const struct style plain = {.full_names = true};
-	struct keeper_name k = {
-		.kind = x->kind, .name = x->name, .thread = x->thread, .size = x->size};
-	bool global = strcmp(x->kind, "variable") == 0 && x->name;
-	return global ? x->name : keeper_short(m, &k, &plain);
-}
-
-static const char *set_name(struct model *m, const struct keeper_set *set)
-{
-	const char *s = "";
-	size_t more = set->n > NAMED ? set->n - NAMED : 0;
-	for (size_t i = 0; i + more < set->n; i++)
-		s = SAY("%s%s%s", s, i ? " + " : "", in_list(m, set->v[i]));
-	if (set->others && !more)
-		return SAY("%s%sothers", s, *s ? " + " : "");
-	return more ? SAY("%s + %s%zu more", s, set->others ? "at least " : "", more + set->others)
-		    : s;
-}
-
-struct keeper_name kept_name(struct model *m, const struct kept_row *row)
-{
-	const struct keeper *x = row->keeper;
-	if (x)
-		return (struct keeper_name){x->kind, x->name,   x->module, x->file,
-					    x->type, x->thread, x->line,   x->size};
-	return (struct keeper_name){.kind = row->set ? "shared" : "",
-				    .name = row->set ? set_name(m, row->set) : NULL,
-				    .line = UNKNOWN,
-				    .size = UNKNOWN};
+	if (row->keeper)
+		return *row->keeper;
+	return (struct keeper){.kind = row->set ? "shared" : "",
+			       .name = row->set ? keeper_set_name(&m->arena, row->set) : NULL,
+			       .line = UNKNOWN,
+			       .size = UNKNOWN};
 }
 
 const char *kept_observers(struct model *m, const struct kept *k, const struct kept_row *row,
@@ -128,7 +116,7 @@ const char *kept_observers(struct model *m, const struct kept *k, const struct k
 		const struct keeper *y = &k->keepers[s->keepers + i];
 		if (y->observes != x)
 			continue;
-		const char *name = clean(m, in_list(m, y), st);
+		const char *name = keeper_short(m, y, st);
 		return x->observers == 1 ? name
 					 : SAY("%s and %llu more", name,
 					       (unsigned long long)x->observers - 1);
@@ -139,7 +127,9 @@ const char *kept_observers(struct model *m, const struct kept *k, const struct k
 const char *kept_label(struct model *m, const struct kept *k, const struct kept_row *row,
 		       const struct style *st)
 {
-	struct keeper_name name = kept_name(m, row);
+	if (row->rest)
+		return "smaller ones";
+	struct keeper name = kept_name(m, row);
 	const char *label = keeper_label(m, &name, st),
 		   *by = row->keeper && row->keeper->site
 				 ? SAY(", by %s", kept_site(m, row->keeper->site, st))
@@ -191,9 +181,8 @@ const char *kept_unknown(const struct kept *k)
 		{"damaged", "rows of it are missing in the trace"},
 	};
 	const char *state = k->scans[0].state;
-	for (size_t i = 0; i < k->scan_count; i++)
-		if (strcmp(k->scans[i].state, "done") == 0)
-			return NULL;
+	if (kept_done(k))
+		return NULL;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(state, words[i][0]) == 0)
 			return words[i][1];
@@ -212,7 +201,7 @@ const char *kept_remark(struct model *m, const struct site *s, const struct styl
 	size_t n = k ? kept_parts(m, k, is_site, (void *)s, &v) : 0;
 	if (!n)
 		return NULL;
-	struct keeper_name name = kept_name(m, &k->rows[v[0].top]);
+	struct keeper name = kept_name(m, &k->rows[v[0].top]);
 	const char *by = is(&name, "shared") ? clean(m, name.name, st) : keeper_short(m, &name, st);
 	return n == 1 ? SAY("kept by %s", by) : SAY("kept by %s, and %zu more", by, n - 1);
 }
@@ -227,7 +216,7 @@ const char *kept_shares(struct model *m, const struct site *s, const struct styl
 	for (size_t i = 0; i < n; i++)
 		live_add(&all, v[i].live);
 	for (size_t i = 0; i < n && i < NAMED; i++) {
-		struct keeper_name name = kept_name(m, &k->rows[v[i].top]);
+		struct keeper name = kept_name(m, &k->rows[v[i].top]);
 		said = SAY("%s%s%s %s", said ?: "", said ? ", " : "", keeper_short(m, &name, st),
 			   say_share(m, v[i].live.bytes, all.bytes));
 	}

@@ -4,6 +4,7 @@
 #include "kept.h"
 
 #include "names.h"
+#include "words.h"
 
 #include "ms-report/model/kept_tree.h"
 
@@ -63,23 +64,80 @@ struct table kept_table(struct model *m, size_t limit, const struct style *st)
 	t.empty = "nothing is kept";
 	struct live rest = {0};
 	size_t more = 0;
+	bool some = false;
 	uint64_t least = limit == SIZE_MAX ? 0 : figure_or_0(k->live_bytes) / LEAST;
 	for (uint32_t i = k->first; i != NONE; i = k->rows[i].next) {
 		const struct kept_row *x = &k->rows[i];
-		if (t.n < limit && x->retained.bytes >= least) {
+		if (t.n < limit && x->retained.bytes >= least && !x->rest) {
 			put_kept(m, &t, ROW_ITEM, x->retained, k->live_bytes,
 				 label_of(m, k, x, st));
 		} else {
 			live_add(&rest, x->retained);
-			more++;
+			more += !x->rest;
+			some = true;
 		}
 	}
-	if (more)
-		put_kept(m, &t, ROW_MORE, rest, k->live_bytes, SAY("%zu more", more));
+	if (some)
+		put_kept(m, &t, ROW_MORE, rest, k->live_bytes,
+			 more ? SAY("%zu more", more) : "smaller ones");
 	t.more = more;
 	if (figure_some(k->unreachable_bytes))
 		put_kept(m, &t, ROW_OTHER, (struct live){k->unreachable_bytes, UNKNOWN},
 			 k->live_bytes, "nothing: unreachable");
+	return t;
+}
+
+/* ---- a comparison ---- */
+
+enum { CHANGE, OLD, NEW, MORE_NAME };
+static const struct column more_columns[] = {
+	{"change", NULL, CELL_VALUE, .sum = false},
+	{"old", NULL, CELL_VALUE, .sum = false},
+	{"new", NULL, CELL_VALUE, .sum = false},
+	{"keeper", NULL, CELL_TEXT, .sum = false},
+};
+
+static void put_more(struct model *m, struct table *t, const struct kept_change *x,
+		     const struct style *st)
+{
+	struct cell *c = table_row(m, t)->cells;
+	c[CHANGE].s = diff_say(m, true, x->delta);
+	c[OLD].s = diff_value(m, true, x->old);
+	c[NEW].s = diff_value(m, true, x->new);
+	c[MORE_NAME].s = keeper_label(m, &x->keeper, st);
+	if (!x->below)
+		return;
+	const char *type = x->below_type ? SAY(" [%s]", kept_type(m, x->below_type, st)) : "";
+	struct row *r = table_row(m, t);
+	r->kind = ROW_OTHER;
+	r->cells[MORE_NAME].s = SAY("  below it %s %s%s", diff_say(m, true, x->below_bytes),
+				    kept_site(m, x->below->id, st), type);
+}
+
+struct table kept_more(struct model *m, size_t limit, const struct style *st)
+{
+	struct table t = TABLE_OF(more_columns, .title = NULL);
+	const struct diff *d = m->diff;
+	int64_t rest = 0;
+	size_t n = 0;
+	for (size_t i = 0; d && i < d->kept.n; i++) {
+		const struct kept_change *x = &d->kept.v[i];
+		if (x->delta <= 0 || (uint64_t)x->delta < figure_or_0(d->min_change))
+			continue;
+		if (n++ < limit) {
+			put_more(m, &t, x, st);
+		} else {
+			rest = delta_add(rest, x->delta);
+			t.more++;
+		}
+	}
+	if (t.more) {
+		struct row *r = table_row(m, &t);
+		r->kind = ROW_MORE;
+		r->cells[CHANGE].s = diff_say(m, true, rest);
+		r->cells[MORE_NAME].s = SAY("%zu more", t.more);
+	}
+	t.title = t.n ? "KEPT MORE BY: what would be free if it went away" : NULL;
 	return t;
 }
 
@@ -181,9 +239,7 @@ static const char *branch_text(const struct drawing *d, const struct kept_branch
 		return "smaller ones";
 	const char *offset =
 			   b->offset == UNKNOWN ? "" : SAY("+%llu ", (unsigned long long)b->offset),
-		   *type = b->type ? name_clean(&m->arena, b->type, d->st->ascii) : NULL;
-	if (type && !d->st->full_names)
-		type = name_fit(&m->arena, ms_name_short(&m->arena, type), 40, d->st->ascii);
+		   *type = kept_type(m, b->type, d->st);
 	const char *own = b->own.blocks == b->retained.blocks
 				  ? ""
 				  : SAY(" (%s its own)", say_count(m, b->own.blocks));
@@ -288,7 +344,7 @@ static const struct column row_columns[] = {
 static void put_raw(struct model *m, const struct kept *k, struct cell *c, const struct kept_row *x)
 {
 	static const struct style plain = {.full_names = true};
-	struct keeper_name name = kept_name(m, x);
+	struct keeper name = kept_name(m, x);
 	const struct site *s = x->site ? model_site(m, x->site) : NULL;
 	const struct frame *f = s ? site_frame(m, s) : NULL;
 	c[0].n = (uint64_t)m->processes.v[x->process].id;

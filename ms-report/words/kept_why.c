@@ -172,9 +172,7 @@ static const char *within(struct model *m, const struct kept *k, const struct ke
 		const char *offset = row->offset == UNKNOWN
 					     ? ""
 					     : SAY("+%llu ", (unsigned long long)row->offset),
-			   *type = row->type ? SAY(" [%s]",
-						   name_clean(&m->arena, row->type, st->ascii))
-					     : "";
+			   *type = row->type ? SAY(" [%s]", kept_type(m, row->type, st)) : "";
 		s = SAY("%s%s%s%s%s%s", offset, kept_site(m, row->site, st), type,
 			row->depth > 1 ? " (linked)" : "", s ? arrow(st) : "", s ?: "");
 	}
@@ -191,7 +189,7 @@ static const char *on_the_way(struct model *m, const struct kept *k, const struc
 	if (!n)
 		return NULL;
 	struct kept_row top = {.keeper = root};
-	struct keeper_name name = kept_name(m, &top);
+	struct keeper name = kept_name(m, &top);
 	const char *s = keeper_short(m, &name, st);
 	for (size_t i = 0; i < n; i++)
 		s = SAY("%s%s%s%s", s, arrow(st), kept_site(m, v[i].site, st),
@@ -281,7 +279,7 @@ struct table kept_why_table(struct model *m, const char *place, size_t limit)
 		const struct frame *f = site_frame(m, x->site);
 		for (size_t p = 0; p < x->part_count && t.n < limit; p++) {
 			const struct kept_row *row = &k->rows[x->parts[p].most];
-			struct keeper_name name = kept_name(m, &k->rows[x->parts[p].top]);
+			struct keeper name = kept_name(m, &k->rows[x->parts[p].top]);
 			struct cell *c = table_row(m, &t)->cells;
 			c[0].s = f ? frame_name(&m->arena, m, f) : NULL;
 			c[1].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;

@@ -123,6 +123,13 @@ cat >columns <<'C'
 * keeper.type
 = kept.path
 * kept.type
+* kept_diff.below_type
+* kept_diff.file
+= kept_diff.kind
+* kept_diff.module
+* kept_diff.name
+* kept_diff.thread
+* kept_diff.type
 = loss.reason
 * mark.name
 = meta.key
