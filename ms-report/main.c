@@ -315,17 +315,18 @@ static void say_broken(struct model *m, const struct options *opt, const struct 
  * if that is an error. */
 static bool fits_nothing(struct model *m, const struct options *opt, const struct budget *b)
 {
+	const char *what = b->kept ? "keeper" : "site";
 	if (!budget_matches_none(b, m))
 		return false;
 	if (opt->strict)
 		fprintf(stderr,
-			"ms-report: budget '%s': its pattern matches no site (--fail-on=strict)\n",
-			b->text);
+			"ms-report: budget '%s': its pattern matches no %s (--fail-on=strict)\n",
+			b->text, what);
 	else
 		ms_cli_remark(&opt->cli,
-			      "budget '%s': its pattern matches no site, so its figure is 0 "
+			      "budget '%s': its pattern matches no %s, so its figure is 0 "
 			      "(--fail-on=strict makes the status 2)",
-			      b->text);
+			      b->text, what);
 	return opt->strict;
 }
 

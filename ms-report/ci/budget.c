@@ -14,9 +14,26 @@
 
 #define BLANK " \t"
 
+/* Lists the figures of what keeps blocks alive; their offsets are in struct live. */
+static const struct figure kept_figures[] = {
+	{"bytes", FIGURE_BYTES, offsetof(struct live, bytes)},
+	{"blocks", FIGURE_COUNT, offsetof(struct live, blocks)},
+};
+
+/* Returns the figures that may be named after site(), kept() or neither, and their number. */
+static const struct figure *figures_for(const struct budget *b, size_t *n)
+{
+	*n = b->kept   ? sizeof kept_figures / sizeof *kept_figures
+	     : b->site ? site_figure_count
+		       : figure_count + FIGURES_BESIDE;
+	return b->kept ? kept_figures : b->site ? site_figures : figures;
+}
+
 const struct figure *budget_figure(const struct budget *b)
 {
-	return b->site ? &site_figures[b->figure] : &figures[b->figure];
+	return b->kept   ? &kept_figures[b->figure]
+	       : b->site ? &site_figures[b->figure]
+			 : &figures[b->figure];
 }
 
 static bool ends(const char *name, const char *with)
@@ -43,16 +60,20 @@ enum figure_unit budget_unit(const struct budget *b)
 				      : FIGURE_COUNT;
 }
 
-/* Parses site("PATTERN"), if present. */
+/* Parses site("PATTERN") or kept("PATTERN"), if present. */
 static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 {
-	if (strncmp(*s, "site", 4) != 0 || (*s)[4 + strspn(*s + 4, BLANK)] != '(')
+	b->kept = strncmp(*s, "kept", 4) == 0;
+	if ((strncmp(*s, "site", 4) != 0 && !b->kept) || (*s)[4 + strspn(*s + 4, BLANK)] != '(') {
+		b->kept = false;
 		return 0;
+	}
 	const char *t = strchr(*s, '(') + 1;
 	t += strspn(t, BLANK);
 	const char *end = *t == '"' ? strchr(t + 1, '"') : NULL;
 	if (!end || end == t + 1)
-		return ms_err_set(err, "bad budget '%s': expected site(\"PATTERN\")", b->text);
+		return ms_err_set(err, "bad budget '%s': expected %s(\"PATTERN\")", b->text,
+				  b->kept ? "kept" : "site");
 	b->site = t + 1;
 	b->site_length = (size_t)(end - b->site);
 	end += 1 + strspn(end + 1, BLANK);
@@ -72,7 +93,8 @@ static bool equal(const char *s, size_t n, const char *name)
  * False = none. */
 static bool find_figure(const char *s, size_t n, struct budget *b)
 {
-	size_t count = b->site ? site_figure_count : figure_count + FIGURES_BESIDE;
+	size_t count;
+	figures_for(b, &count);
 	for (b->figure = 0; b->figure < count; b->figure++)
 		if (equal(s, n, budget_figure(b)->name))
 			return true;
@@ -94,7 +116,12 @@ static bool find_delta(const char *s, size_t n, struct budget *b)
 /* Finds a figure of a change, such as "delta_peak_bytes" or "new_sites". False = none. */
 static bool find_change(const char *s, size_t n, struct budget *b)
 {
-	b->delta = n > 6 && memcmp(s, "delta_", 6) == 0;
+	b->delta = !b->kept && n > 6 && memcmp(s, "delta_", 6) == 0;
+	if (!b->site && equal(s, n, "max_kept_growth")) {
+		b->kind = BUDGET_KEPT;
+		b->of = DIFF_LIVE; /* a figure in bytes */
+		return true;
+	}
 	if (b->delta || b->site)
 		return b->delta && find_delta(s + 6, n - 6, b);
 	for (b->kind = 0; b->kind <= BUDGET_RENAMED; b->kind++) {
@@ -115,9 +142,10 @@ static const char *meant(const char *s, size_t n, const struct budget *b)
 {
 	struct ms_meant near = {0};
 	const char *longer = NULL;
-	size_t count = b->site ? site_figure_count : figure_count + FIGURES_BESIDE;
+	size_t count;
+	const struct figure *all = figures_for(b, &count);
 	for (size_t i = 0; i < count && n; i++) {
-		const char *name = b->site ? site_figures[i].name : figures[i].name;
+		const char *name = all[i].name;
 		ms_meant_try(&near, s, n, name);
 		if (strncmp(name, s, n) == 0 && name[n] == '_' &&
 		    (!longer || (ends(name, "_bytes") && !ends(longer, "_bytes"))))
@@ -131,14 +159,17 @@ static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
 	b->change = find_change(*s, n, b);
 	if (!b->change && !find_figure(*s, n, b)) {
-		size_t delta = n > 6 && memcmp(*s, "delta_", 6) == 0 ? 6 : 0;
+		size_t delta = !b->kept && n > 6 && memcmp(*s, "delta_", 6) == 0 ? 6 : 0;
 		const char *word = meant(*s + delta, n - delta, b);
 		return ms_err_set(err,
 				  "bad budget '%s': no figure '%.*s'%s%s%s%s%s (see FIGURES in "
 				  "ms-report(1))",
 				  b->text, (int)strcspn(*s, BLANK "<>=!"), *s,
-				  b->site ? " of a site" : "", word ? ": did you mean " : "",
-				  word && delta ? "delta_" : "", word ? word : "", word ? "?" : "");
+				  b->kept   ? " of what is kept"
+				  : b->site ? " of a site"
+					    : "",
+				  word ? ": did you mean " : "", word && delta ? "delta_" : "",
+				  word ? word : "", word ? "?" : "");
 	}
 	*s += n;
 	return 0;

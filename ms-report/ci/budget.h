@@ -15,6 +15,7 @@ struct budget {
 	const char *text; /* the budget as typed; borrowed */
 	const char *site; /* pattern within `text`, site_length bytes; NULL = whole run */
 	size_t site_length;
+	bool kept;     /* the pattern is of what keeps blocks alive, not of sites */
 	size_t figure; /* index in figures[], or in site_figures[] */
 	enum budget_op op;
 	uint64_t value;
@@ -23,12 +24,13 @@ struct budget {
 	 * change is counted or summed over all sites of `kind`. */
 	bool change, delta;
 	const char *total;
-	int kind;               /* enum diff_kind, or BUDGET_RENAMED */
+	int kind;               /* enum diff_kind, BUDGET_RENAMED or BUDGET_KEPT */
 	enum diff_figure of;    /* figure that changes; DIFF_FIGURES = number of sites */
 	double share;           /* limit in per cent of the old figure, if `percent` */
 	bool percent, negative; /* `negative`: the number has a minus sign */
 };
 #define BUDGET_RENAMED DIFF_KINDS
+#define BUDGET_KEPT (DIFF_KINDS + 1) /* the largest increase of what a keeper keeps */
 
 struct budgets {
 	struct budget *v;
@@ -37,11 +39,11 @@ struct budgets {
 
 enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
 
-/* budget = [ "site" "(" '"' pattern '"' ")" "." ] figure op number figure = a name of "totals" in
+/* budget = [ ( "site" | "kept" ) "(" '"' pattern '"' ")" "." ] figure op number figure = a name of "totals" in
  * the JSON report, or after site(): of its sites; or change change = "delta_" and a name of
  * "totals" in the JSON report, "delta_live_bytes", "delta_live_blocks"; "new_", "gone_", "grown_",
  * "shrunk_" and "sites" or a figure of a site; "unchanged_sites", "renamed_sites",
- * "unmatched_sites". After site(): "delta_" and a figure of a site, summed over those of the
+ * "unmatched_sites", "max_kept_growth". After kept(): "bytes", "blocks". After site(): "delta_" and a figure of a site, summed over those of the
  * pattern op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!=" number = [ "+" | "-" ] digits [ "."
  * digits ] [ unit | "%" ]     k, M, G, T for bytes; ns, us, ms, s, m, h for times (bare: ns);
  * counts have no unit; a sign, and per cent of the old figure, for delta_ only with blanks anywhere
@@ -79,7 +81,8 @@ const char *budget_unknown(const struct budget *b, struct model *m);
 const char *budget_apart(const struct budget *b, struct model *m);
 /* Tells whether the budget's pattern matches the name of the site. */
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
-/* Tells whether the pattern of site() matches no site, and filters hid none. */
+/* Tells whether the pattern of site() matches no site, and filters hid none; or that of kept() no
+ * keeper. */
 bool budget_matches_none(const struct budget *b, struct model *m);
 /* Returns the reason why budgets cannot be decided on this recording, or NULL. */
 const char *budget_untrusted(struct model *m);

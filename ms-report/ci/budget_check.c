@@ -6,11 +6,14 @@
 
 #include "libcommon/model/facts.h"
 #include "ms-report/model/lists.h"
+#include "ms-report/words/kept.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/names.h"
 
 #include <fnmatch.h>
 #include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 const char *budget_untrusted(struct model *m)
 {
@@ -35,14 +38,6 @@ bool budget_matches(const struct budget *b, struct model *m, const struct site *
 	       (f && f->function && fnmatch(pattern, ms_name_short(&m->arena, name), 0) == 0);
 }
 
-bool budget_matches_none(const struct budget *b, struct model *m)
-{
-	bool none = b->site && !m->hidden.sites;
-	for (size_t i = 0; i < m->sites.n && none; i++)
-		none = !budget_matches(b, m, &m->sites.v[i]);
-	return none;
-}
-
 /* Returns the sum over the matching sites; `worst` receives the site with the largest part. */
 static uint64_t sum_of_sites(const struct budget *b, struct model *m, const struct site **worst)
 {
@@ -60,6 +55,65 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 		}
 	}
 	return m->hidden.sites ? UNKNOWN : sum;
+}
+
+/* ---- kept() ---- */
+
+/* Tells whether the pattern matches a keeper, or all keepers of a set. */
+static bool keeps(const struct budget *b, struct model *m, const struct kept_row *row)
+{
+	const char *pattern = ms_arena_strndup(&m->arena, b->site, b->site_length);
+	size_t n = row->set ? row->set->n : row->keeper != NULL;
+	bool all = n && !(row->set && row->set->others && strcmp(pattern, "*") != 0);
+	for (size_t i = 0; i < n && all; i++) {
+		const struct keeper *k = row->set ? row->set->v[i] : row->keeper;
+		const char *name = k->name ?: k->kind;
+		all = fnmatch(pattern, name, 0) == 0 ||
+		      fnmatch(pattern, ms_name_short(&m->arena, name), 0) == 0;
+	}
+	return all;
+}
+
+/* Returns the sum over the matching keepers; `worst` receives the largest site below the largest of
+ * them, `n` their number. */
+static uint64_t sum_of_kept(const struct budget *b, struct model *m, const struct site **worst,
+			    size_t *n)
+{
+	const struct kept *k = kept_read(m, 0);
+	uint64_t sum = 0, most = 0;
+	const struct kept_row *largest = NULL, *below = NULL;
+	*worst = NULL;
+	*n = 0;
+	if (!kept_done(k))
+		return UNKNOWN;
+	for (uint32_t i = k->first; i != NONE; i = k->rows[i].next) {
+		const struct kept_row *x = &k->rows[i];
+		if (!keeps(b, m, x))
+			continue;
+		uint64_t v = figure_at(&x->retained, budget_figure(b)->offset);
+		sum = figure_add(sum, v);
+		largest = v > most || !largest ? x : largest;
+		most = v > most ? v : most;
+		++*n;
+	}
+	for (size_t i = 0; i < k->n && largest; i++)
+		if (&k->rows[k->rows[i].top] == largest && k->rows[i].site &&
+		    (!below || k->rows[i].bytes > below->bytes))
+			below = &k->rows[i];
+	*worst = below ? model_site(m, below->site) : NULL;
+	return sum;
+}
+
+bool budget_matches_none(const struct budget *b, struct model *m)
+{
+	const struct site *worst;
+	size_t n;
+	if (b->kept)
+		return sum_of_kept(b, m, &worst, &n) != UNKNOWN && n == 0;
+	bool none = b->site && !m->hidden.sites;
+	for (size_t i = 0; i < m->sites.n && none; i++)
+		none = !budget_matches(b, m, &m->sites.v[i]);
+	return none;
 }
 
 /* ---- figures of the whole run ---- */
@@ -101,6 +155,9 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 static uint64_t value_of(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
+	size_t n;
+	if (b->kept)
+		return sum_of_kept(b, m, &worst, &n);
 	return b->site ? sum_of_sites(b, m, &worst)
 		       : figure_at(&m->totals, figures[b->figure].offset);
 }
@@ -108,8 +165,13 @@ static uint64_t value_of(const struct budget *b, struct model *m)
 const struct site *budget_worst(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
+	size_t n;
 	if (b->change)
 		return diff_budget_worst(b, m);
+	if (b->kept) {
+		sum_of_kept(b, m, &worst, &n);
+		return worst;
+	}
 	if (!b->site)
 		return worst_of_all(m, b->figure);
 	sum_of_sites(b, m, &worst);
@@ -162,7 +224,8 @@ bool budget_too_short(const struct budget *b, const struct model *m)
 
 const char *budget_apart(const struct budget *b, struct model *m)
 {
-	bool of_sites = b->change && (b->site || (!b->delta && b->kind != DIFF_UNMATCHED));
+	bool of_sites = b->change && b->kind != BUDGET_KEPT &&
+			(b->site || (!b->delta && b->kind != DIFF_UNMATCHED));
 	return of_sites ? diff_unmatched(m) : NULL;
 }
 
@@ -171,6 +234,12 @@ const char *budget_unknown(const struct budget *b, struct model *m)
 	const char *none = "the program was not scanned for leaks", *why = words_unscanned(m);
 	if (b->change && !m->diff)
 		return "nothing was compared (use ms-diff)";
+	if (b->change && b->kind == BUDGET_KEPT)
+		return "not both runs have a retention scan (ms-record --retention)";
+	if (b->kept)
+		return kept_read(m, 0) ? SAY("the retention scan has no result: %s",
+					     kept_unknown(kept_read(m, 0)))
+				       : "there was no retention scan (ms-record --retention)";
 	bool of_sites = b->site || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
 	if (hidden)

@@ -54,6 +54,12 @@ static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 {
 	const struct diff_total *t = total_of(b, m);
 	*v = t ? t->delta : DELTA_UNKNOWN;
+	if (b->kind == BUDGET_KEPT && !b->delta) {
+		/* the largest increase is first */
+		const struct kept_change *x = m->diff ? m->diff->kept.v : NULL;
+		*v = !m->diff || !m->diff->kept.n ? DELTA_UNKNOWN : x->delta > 0 ? x->delta : 0;
+		return *v != DELTA_UNKNOWN;
+	}
 	if (m->diff && !b->delta && !m->diff->hidden_sites) {
 		const struct diff_sum *s = sum_of(m->diff, b);
 		*v = b->of == DIFF_FIGURES ? (int64_t)s->sites : s->figures[b->of];
@@ -114,6 +120,8 @@ static int trust(const struct diff_row *x, int figure)
 const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 {
 	const struct diff *d = m->diff;
+	if (b->kind == BUDGET_KEPT && !b->delta)
+		return d && d->kept.n ? d->kept.v[0].below : NULL;
 	int figure = b->delta && !b->site    ? figure_of_total(b->total)
 		     : b->of == DIFF_FIGURES ? DIFF_LIVE
 					     : (int)b->of,

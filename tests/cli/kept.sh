@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What keeps blocks alive, compared by ms-diff, on snapshots whose figures are known (report/fixtures.sh): each line of
+# What keeps blocks alive, compared by ms-diff and judged by budgets, on snapshots whose figures are known (report/fixtures.sh): each line of
 # kept/cases is a name and a command, kept/NAME.out what comes out. With --update the .out files are written anew.
 set -eu
 SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
