@@ -146,6 +146,11 @@ static const char *time_of(struct ms_arena *a, const struct ms_point *p)
 			"iif(p.started_ns > 0, (%lld + 86400000000000"
 			" - p.started_ns %% 86400000000000) %% 86400000000000, NULL)",
 			ns);
+	case MS_POINT_SCAN:
+		return ms_arena_printf(a,
+				       "(SELECT time_ns FROM scan WHERE process = p.id AND scan = "
+				       "%llu)",
+				       (unsigned long long)p->nth);
 	default: /* the last mark if `nth` is 0 */
 		return ms_arena_printf(
 			a,

@@ -33,7 +33,8 @@ static const struct ms_cli_option rows[] = {
 	 "write to FILE instead of standard output"},
 	{"at", 0, "POINT", take_at, MS_WHOLE(0), 2,
 	 "keep the live blocks of this moment; may be repeated: peak, end, start, 1.5s, "
-	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last (default: peak and end)"},
+	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last, scan:2 (default: peak and "
+	 "end)"},
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
 	 "also a moment every DURATION; 10s, 5m (at most 10,000); with --maps and --smaps: sample "
 	 "repeatedly, one line of JSON each time unless -o is given"},

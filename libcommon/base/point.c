@@ -16,7 +16,7 @@ static int bad_point(const char *s, struct ms_err *err)
 {
 	return ms_err_set(err,
 			  "bad point '%s': use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, "
-			  "mark:NAME#3 or mark:NAME#last",
+			  "mark:NAME#3, mark:NAME#last or scan:2",
 			  s);
 }
 
@@ -78,6 +78,10 @@ int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err)
 	} else if (strncmp(s, "mark:", 5) == 0) {
 		p->mark = s + 5;
 		if (parse_mark(p) != 0)
+			return bad_point(s, err);
+	} else if (strncmp(s, "scan:", 5) == 0) {
+		p->kind = MS_POINT_SCAN;
+		if (ms_parse_count(s + 5, "scan", 1, UINT32_MAX, &p->nth, NULL) != 0)
 			return bad_point(s, err);
 	} else if (strchr(s, ':')) {
 		if (parse_clock(s, p) != 0)

@@ -16,6 +16,7 @@ enum ms_point_kind {
 	MS_POINT_BEFORE, /* "-10m": `ns` before the end */
 	MS_POINT_CLOCK,  /* "14:30:05" UTC: first such time at or after the start; `ns` after
 			    midnight */
+	MS_POINT_SCAN,   /* "scan:2": when scan number `nth` of the process was made */
 	MS_POINT_MARK,   /* "mark:NAME#3": occurrence `nth` of the mark, from 1; 0 = the last */
 };
 

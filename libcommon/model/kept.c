@@ -255,6 +255,8 @@ static struct kept *read(struct model *m, int64_t scan)
 
 const struct kept *kept_read(struct model *m, int64_t scan)
 {
+	if (!scan && strncmp(m->at_label, "scan:", 5) == 0)
+		scan = strtoll(m->at_label + 5, NULL, 10);
 	if (!m->kept || (scan && scan != m->kept_scan)) {
 		m->kept = read(m, scan);
 		m->kept_scan = scan;

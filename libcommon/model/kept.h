@@ -87,8 +87,8 @@ static inline bool kept_done(const struct kept *k)
 	return false;
 }
 
-/* Returns what keeps blocks alive as of a scan of each process: scan number `scan`, or with 0 the
- * last one up to the report's moment (one that is done, if there is any). NULL = there is no such
+/* Returns what keeps blocks alive as of a scan of each process: scan number `scan`, or with 0 that
+ * of --at scan:N, or the last one up to the report's moment (one that is done, if any is). NULL = there is no such
  * scan. Reads the database only if `scan` is another one than before. */
 const struct kept *kept_read(struct model *m, int64_t scan);
 

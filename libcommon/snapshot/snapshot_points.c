@@ -50,7 +50,8 @@ int ms_points_parse(struct build *b)
 
 static bool needs_marks_or_length(const struct ms_point *p)
 {
-	return p->kind == MS_POINT_BEFORE || p->kind == MS_POINT_CLOCK || p->kind == MS_POINT_MARK;
+	return p->kind == MS_POINT_BEFORE || p->kind == MS_POINT_CLOCK ||
+	       p->kind == MS_POINT_MARK || p->kind == MS_POINT_SCAN;
 }
 
 static bool is_peak(const struct ms_point *p)
@@ -143,6 +144,17 @@ static struct spot at_mark(const struct running *p, const struct ms_point *want)
 			     found->number[MS_MARK_EVENT]};
 }
 
+static struct spot at_scan(const struct ms_recording *glance, uint64_t number)
+{
+	for (size_t i = 0; i < glance->verdicts.n; i++) {
+		const struct ms_verdict_record *v = &glance->verdicts.v[i];
+		if (v->is_scan && v->scan.scan == number)
+			return (struct spot){MS_KEPT_MOMENT, v->scan.time_ns, MS_NEVER,
+					     v->scan.event};
+	}
+	return (struct spot){0};
+}
+
 /* Returns the first time `clock` (ns after midnight UTC) at or after the start, in ns since the
  * start. */
 static uint64_t after_start(uint64_t start_wall, uint64_t clock)
@@ -175,6 +187,10 @@ static struct spot find(const struct running *p, const struct ms_point *want)
 	case MS_POINT_MARK:
 		if (glance)
 			return at_mark(p, want);
+		break;
+	case MS_POINT_SCAN:
+		if (glance)
+			return at_scan(glance, want->nth);
 		break;
 	}
 	return (struct spot){0};
@@ -522,6 +538,9 @@ static int no_such_point(struct build *b, const struct ms_point *want)
 		if (ms_has(&t->info, MS_INFO_CUT_FROM))
 			cut = t->info.number[MS_INFO_CUT_FROM];
 	}
+	if (want->kind == MS_POINT_SCAN && !b->from && !b->to)
+		return ms_err_set(b->err, "no point '%s' in the recording: it has no such scan",
+				  want->label);
 	if (want->kind == MS_POINT_MARK && (!b->to || want == b->from || want == b->to))
 		return no_such_mark(b, want);
 	if (b->to && want != b->from && want != b->to)

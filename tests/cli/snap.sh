@@ -102,8 +102,11 @@ refuse "no point '1500us' in the span, which ends at --to '1ms'" --at 1500us --t
 refuse "bad --every '0': must be more than 0" --every 0 run.trace
 refuse 'makes 20,001 points of 2.0 ms: use 0.001s or more, .*at most 10,000' --every 100ns run.trace
 refuse "bad --read 'some': expected auto, all or part" --read=some run.trace
-refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
+refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3, mark:NAME#last or scan:2' --at 'then' run.trace
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
+refuse "no point 'scan:7' in the recording: it has no such scan" --at scan:7 run.trace
+refuse "bad point 'scan:0': use" --at scan:0 run.trace
+refuse "bad point 'scan:': use" --at scan: run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace
 refuse "bad --symbols 'all': expected debug-dir:FOLDER" --symbols=all run.trace
 refuse 'looks for none: sysroot, ' --no-symbols --sysroot / run.trace

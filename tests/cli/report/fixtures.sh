@@ -173,6 +173,7 @@ fixture kept.db "$kept"
 fixture kept-grown.db "$kept; INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL, NULL),
 	(1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23, NULL),
 	(1, 3, 'growing', 10000000000, 1800000000000, 2000, 100, 90, 110, 0.004, 0.815, NULL, NULL, NULL, NULL)"
+fixture kept-scan.db "$kept; UPDATE snapshot SET label = 'scan:1', time_ns = 100 WHERE label = '1.5s'"
 fixture kept-memory.db "$scans INSERT INTO retention(process, scan, state) VALUES (1, 2, 'memory')"
 fixture kept-hidden.db "$kept; UPDATE kept SET site = NULL WHERE site = 2; $(hidden 1 "--not-function insert" "id = 2")"
 # many rows: nested deeper than is indented, functions that call each other, rows without a keeper, and a mapping below one

@@ -219,7 +219,7 @@ static const struct {
 	{"-3ms", "no point '-3ms' in the recording: it lasted 2.0 ms"},
 	{"22:13:21", "no point '22:13:21' in the recording: it lasted 2.0 ms"},
 	{"half", "bad point 'half': use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, "
-		 "mark:NAME#3 or mark:NAME#last"},
+		 "mark:NAME#3, mark:NAME#last or scan:2"},
 	{"25:00", "bad point '25:00': use"},
 	{"mark:", "bad point 'mark:': use"},
 	{"mark:a#0", "bad point 'mark:a#0': use"},
