@@ -6,6 +6,7 @@
 
 #include "ms-report/model/figures.h"
 #include "libcommon/model/facts.h"
+#include "ms-report/words/kept.h"
 #include "ms-report/words/next.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/page.h"
@@ -18,6 +19,7 @@
 /* Maximum number of rows of a table, and of sites with details. */
 #define ROWS 1000
 #define DETAILS 1000
+#define KEPT_LINES 2000 /* maximum number of lines of what keeps blocks alive */
 
 static void put_text(struct page *p, struct ms_json *j, const char *key, const char *s)
 {
@@ -305,6 +307,35 @@ static void put_resident(struct page *p, struct ms_json *j)
 	ms_json_close(j, '}');
 }
 
+/* Writes what keeps blocks alive, if there is a retention scan: {"tables":[..], "lines":[[parent, text,
+ * bytes, blocks, own bytes, own blocks]..]}; of a comparison, what keeps more. */
+static void put_kept(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	struct table t = m->diff ? kept_more(m, ROWS, &p->style) : kept_table(m, 20, &p->style);
+	struct kept_line *v = NULL;
+	size_t n = m->diff ? 0 : kept_lines(m, KEPT_LINES, &p->style, &v);
+	if (!t.title)
+		return;
+	ms_json_open(j, "kept", '{');
+	ms_json_open(j, "tables", '[');
+	put_table(p, j, "kept", t);
+	ms_json_close(j, ']');
+	ms_json_open(j, "lines", '[');
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t live[] = {v[i].retained.bytes, v[i].retained.blocks, v[i].own.bytes,
+					 v[i].own.blocks};
+		ms_json_open(j, NULL, '[');
+		ms_json_number(j, NULL, v[i].parent == NONE ? UNKNOWN : v[i].parent);
+		put_text(p, j, NULL, v[i].text);
+		for (size_t f = 0; f < sizeof live / sizeof *live; f++)
+			ms_json_number(j, NULL, live[f]);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
 static void put_tables(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
@@ -327,6 +358,8 @@ static void put_tables(struct page *p, struct ms_json *j)
 	put_table(p, j, "summary", table_summary(m));
 	ms_json_close(j, ']');
 	put_resident(p, j);
+	if (!m->proc_only)
+		put_kept(p, j);
 }
 
 /* ---- details ---- */

@@ -200,6 +200,17 @@ function residentSection(page) {
 	return r ? section("resident", "Resident memory", el("p", {}, r.answer), r.tables.map((t) => el("div", { class: "part" }, dataTable(t, { caption: t.title })))) : null;
 }
 
+/* What keeps blocks alive: the largest, and all of it as an icicle; of a comparison what keeps more. */
+function keptSection(page) {
+	const k = page.kept;
+	if (!k)
+		return null;
+	const t = k.tables[0], rows = t.rows.map((r) => r.slice(1)), icicle = k.lines.length ? new Icicle(k.lines) : null;
+	return section("kept", page.diff ? "Kept more by" : "Kept by", rows.length ? simpleTable(t.title, page.diff ? ["keeper", "change", "before", "after"] : ["keeper", "bytes", "share", "blocks"],
+			rows.map(([a, b, c, name]) => page.diff ? [name, a ?? "", b ?? "", c ?? ""] : [name, saySize(a ?? NaN), b, c === null ? "" : sayCount(c)])) : el("p", {}, `${t.title}: ${t.empty}`),
+		icicle?.box, icicle ? behind("The same as a table", () => icicle.table()) : null);
+}
+
 function start(data) {
 	const model = new Model(data), page = model.page, main = document.getElementById("main");
 	unknownWord = page.unknown;
@@ -213,6 +224,7 @@ function start(data) {
 	const run = [
 		section("figures", page.diff ? "The run after" : "At a glance", page.growth_verdict.length ? el("p", {}, el("strong", {}, "Growth: "), page.growth_verdict.join("; ")) : null, page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
 		findings,
+		page.diff ? null : keptSection(page),
 		timeline ? section("timeline", page.diff ? "Timeline after" : "Timeline", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
 	];
 	const stacked = [
@@ -220,6 +232,7 @@ function start(data) {
 		stacks ? section("sites", "Call stacks", sites.box) : null,
 	];
 	const sections = [
+		page.diff ? keptSection(page) : null,
 		page.diff ? section("changes", "What changed", diffSection(page, lists?.box)) : null,
 		...(page.diff ? [...stacked, ...run] : [...run, tableSection(page, "kinds", "Kinds of memory"), ...stacked]),
 		residentSection(page),

@@ -48,6 +48,15 @@ struct table kept_table(struct model *m, size_t limit, const struct style *st);
 /* Makes the tree of --retained for people: the `limit` largest rows, indented; those left out are
  * summed up below each. */
 struct table kept_tree(struct model *m, size_t limit, const struct style *st);
+/* Holds a line of that tree, without indentation. */
+struct kept_line {
+	uint32_t parent; /* index of an earlier line, or NONE */
+	const char *text;
+	struct live retained, own;
+};
+/* Makes the `limit` largest lines of the tree, in the order in which they are written. Sets *v to an
+ * array in the model's arena and returns its length. */
+size_t kept_lines(struct model *m, size_t limit, const struct style *st, struct kept_line **v);
 /* Makes the table of --retained for programs: the rows as they were recorded. */
 struct table kept_rows(struct model *m, size_t limit);
 

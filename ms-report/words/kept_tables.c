@@ -310,6 +310,28 @@ struct table kept_tree(struct model *m, size_t limit, const struct style *st)
 	return t;
 }
 
+size_t kept_lines(struct model *m, size_t limit, const struct style *st, struct kept_line **v)
+{
+	const struct kept *k = kept_read(m, 0);
+	if (!kept_done(k))
+		return 0;
+	struct kept_tree t = kept_tree_make(m, k, !st->full_names);
+	struct drawing d = {m, k, &t, st, choose(m, &t, limit), NULL};
+	uint32_t *line = ms_xrealloc(NULL, t.n + 1, sizeof *line); /* by branch */
+	size_t n = 0;
+	*v = ms_arena_alloc(&m->arena, (t.n + 1) * sizeof **v);
+	for (uint32_t b = t.first; b != NONE; b = kept_tree_next(&t, b)) {
+		const struct kept_branch *x = &t.v[b];
+		if (!d.shown[b] || (x->parent != NONE && !d.shown[x->parent]))
+			continue;
+		line[b] = (uint32_t)n;
+		(*v)[n++] = (struct kept_line){x->parent == NONE ? NONE : line[x->parent],
+					       branch_text(&d, x), x->retained, x->own};
+	}
+	free(line);
+	return n;
+}
+
 /* ---- --retained, for programs ---- */
 
 enum {

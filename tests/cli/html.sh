@@ -9,6 +9,7 @@ export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$SRC/tests/cli/html"
 . "$SRC/tests/cli/report/fixtures.sh"
 ms-diff -q run.db grown.db >diff.db
 ms-diff -q run.db leaky.db >diff2.db
+ms-diff -q kept.db@1.5s kept.db >kept-diff.db
 fixture changed.db "UPDATE site_stat SET live_bytes = live_bytes * 2, live_blocks = live_blocks * 2 WHERE site = 3;
 	UPDATE site_stat SET live_bytes = 0, live_blocks = 0 WHERE site = 1;
 	UPDATE site SET allocations = allocations + 7 WHERE id = 2; DELETE FROM site_stat WHERE site = 4; DELETE FROM site WHERE id = 4;

@@ -177,6 +177,24 @@ def pictures(b, folder, name):
     b.dark(False)
 
 
+def use_kept(b):
+    """What keeps blocks alive: the rows, and the icicle below them, zoomed by a click and taken back."""
+    boxes = "[...document.querySelectorAll('#kept .icicle button')].map((e) => e.getAttribute('aria-label'))"
+    whole = ["all that is kept: 1.2 MiB, 100 %", "thread 'io-1', frame orderd::Arena::run: 1.0 MiB, 84 %", "+16 orderd::Arena::Arena src/arena.cpp:19: 1.0 MiB, 84 %",
+             "global orderd::g_cache (src/cache.cpp:12, std::map<Symbol, Price>); also reached from libz.so.1 .bss: 188.4 KiB, 16 %",
+             "+8 orderd::PriceCache::insert src/cache.cpp:77, linked (3,000 its own): 188.4 KiB, 16 %"]
+    expect("kept: boxes", b.js(boxes), whole)
+    expect("kept: rows", b.js("[...document.querySelectorAll('#kept > .scroll tbody tr')].map((e) => e.lastChild.textContent)"), ["1", "3,040", "81", ""])
+    b.js("document.querySelectorAll('#kept .icicle button')[3].click()")
+    expect("kept: zoomed", [s.split(":")[0] for s in b.js(boxes)], ["global orderd", "+8 orderd", "+40 orderd"])
+    expect("kept: as high as all", b.js("document.querySelector('#kept .icicle button').style.height"), "100%")
+    b.js("document.querySelector('#kept .crumbs button').click()")
+    expect("kept: taken back", b.js(boxes), whole)
+    b.js("document.querySelector('#kept details').open = true")
+    b.wait(lambda: b.js("document.querySelectorAll('#kept details tbody tr').length"))
+    expect("kept: table", b.js("document.querySelectorAll('#kept details tbody tr').length"), 10)
+
+
 def main():
     """All pages in one browser."""
     if not find():
@@ -210,6 +228,8 @@ def main():
                 continue
             if name == "seven":
                 expect("all cards", b.js("document.querySelectorAll('.cards .card').length"), 7)
+            if name == "kept":
+                use_kept(b)
             if name == "beside":
                 expect("what was mapped", b.js("memscope.timeline.data.series.map((s) => [s.id, Array.from(s.values).at(-1)])[2]"), ["mapped", 4750000])
             if name == "hostile":

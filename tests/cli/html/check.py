@@ -89,6 +89,29 @@ def check_lists(name, page, options):
             expect(f"{name}: rest {r} of {found['title']}", any(r["words"] in line and all(c in line for c in r["cells"]) for line in said), True)
 
 
+def check_kept(name, page, full):
+    """What keeps blocks alive: the rows of --json, and below them lines that retain no more than those above them."""
+    done = [s for s in full.get("retention", {"scans": []})["scans"] if s["state"] == "done"]
+    if "diff" in full or not full.get("retention"):
+        expect(f"{name}: kept", "kept" in page.json, bool(full.get("diff", {}).get("kept") and page.json.get("kept")))
+        return
+    lines = page.json["kept"]["lines"]
+    top = [line for line in lines if line[0] is None]
+    expect(f"{name}: keepers", [line[2:4] for line in top], [[k["retained_bytes"], k["retained_blocks"]] for k in full["retention"]["keepers"]])
+    if all(s["kept_bytes"] == sum(line[2] for line in top) for s in done):
+        below = [0] * len(lines)
+        for i, line in enumerate(lines):
+            if line[0] is not None:
+                expect(f"{name}: line {i} is below an earlier one", line[0] < i, True)
+                below[line[0]] += line[2]
+        for i, line in enumerate(lines):
+            expect(f"{name}: what {line[1]} retains", below[i] + line[4] <= line[2], True)
+    rows = page.json["kept"]["tables"][0]["rows"]
+    if done and name == "kept.db":
+        expect(f"{name}: sum of the first rows", sum(r[1] for r in rows), done[0]["live_bytes"])
+        expect(f"{name}: lines", len(lines), 10)
+
+
 def check_moments(name, page):
     """What was live in each site at each moment is what the database says."""
     c, moments = page.columns, page.json["moments"]
@@ -167,6 +190,7 @@ def check(name, *options, limit=()):
             for key, v in want.items():
                 if key in got and not isinstance(got[key], list) and not (isinstance(v, str) and hostile(v)):
                     expect(f"{name}: {key} in {view['view']}", got[key], v)
+    check_kept(name, page, full)
     if "diff" in full:
         check_diff(name, page, full["diff"])
     return page
