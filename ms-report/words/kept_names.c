@@ -156,6 +156,9 @@ const char *kept_when(struct model *m, const struct kept *k, const struct style 
 {
 	const struct kept_scan *s = k->scans;
 	const char *label = clean(m, s->label ?: "request", st);
+	for (size_t i = 1; i < k->scan_count; i++)
+		if (strcmp(k->scans[i].label ?: "request", s->label ?: "request") != 0)
+			return "as of the last scan of each process";
 	if (strcmp(label, "end") == 0)
 		return "as of the end";
 	if (strncmp(label, "mark:", 5) == 0)

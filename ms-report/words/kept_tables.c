@@ -61,6 +61,7 @@ struct table kept_table(struct model *m, size_t limit, const struct style *st)
 		return t;
 	t.title = SAY("%s: what would be free if it went away, of %s live", t.title,
 		      say_size(m, k->live_bytes));
+	t.title = table_unfiltered(m, t.title);
 	t.empty = "nothing is kept";
 	struct live rest = {0};
 	size_t more = 0;
@@ -303,6 +304,7 @@ struct table kept_tree(struct model *m, size_t limit, const struct style *st)
 		return t;
 	t.title = SAY("%s: %s kept of %s live, %s unreachable", t.title, say_size(m, k->kept_bytes),
 		      say_size(m, k->live_bytes), say_size(m, k->unreachable_bytes));
+	t.title = table_unfiltered(m, t.title);
 	t.empty = "nothing is kept";
 	struct kept_tree tree = kept_tree_make(m, k, !st->full_names);
 	struct drawing d = {m, k, &tree, st, choose(m, &tree, limit), &t};

@@ -83,7 +83,7 @@ fixture nothing.db "DELETE FROM site; DELETE FROM site_stat; DELETE FROM site_th
 	failed_allocations = 0, allocated_bytes = 0, temporary_allocations = 0, peak_bytes = 0, peak_blocks = 0, unfreed_bytes = 0,
 	unfreed_blocks = 0, peak_time_ns = 0, allocator = 'none found'"
 # a second process, a child that began half a second later and kept 7 blocks of 1000 bytes
-fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started_ns, offset_ns, duration_ns, exit_signal, end_reason, trace, complete,
+second="INSERT INTO process(id, pid, ppid, parent, exe, command, started_ns, offset_ns, duration_ns, exit_signal, end_reason, trace, complete,
 	state, events, events_lost, sampled_bytes, stacks_cut, attached, allocations, frees, reallocations, failed_allocations, allocated_bytes,
 	temporary_allocations, peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks, frames_without_symbol, stacks_truncated, stacks_not_taken,
 	inferred_frees, unknown_frees, damaged_bytes, damaged_places)
@@ -102,6 +102,7 @@ fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started
 	UPDATE meta SET value = 3406476 WHERE key = 'sum_peak_bytes'; UPDATE meta SET value = 2 WHERE key = 'processes';
 	UPDATE process SET at_sum_peak_bytes = 1000 WHERE id = 2;
 	INSERT INTO timeline(process, time_ns, live_min, live_max, live_last, blocks_last, allocations, frees, allocated_bytes) VALUES (2, 0, 0, 7000, 7000, 7, 8, 1, 8000);"
+fixture two.db "$second"
 # --from 100ms, and a late --at that was read from a checkpoint on
 fixture part.db "UPDATE process SET whole = 0, from_ns = 100000000, to_ns = 3000000000"
 fixture span.db "UPDATE process SET whole = 0, from_ns = 1000000000, to_ns = 2000000000"
@@ -191,3 +192,10 @@ fixture kept-odd.db "INSERT INTO retention(process, scan, state, live_bytes, kep
 		SELECT 1, 7, id, iif(id = 20, 1, id - 1), 6 + id % 3, 1, 1, 41 - id, 41 - id, 0, 1 FROM deep;
 	INSERT INTO kept(process, scan, id, parent, site, bytes, blocks, retained_bytes, retained_blocks) VALUES (1, 7, 41, 2, 1000, 5, 1, 5, 1), (1, 7, 42, 3, 3, 0, 0, 6, 1), (1, 7, 43, 42, 2, 6, 1, 6, 1);
 	UPDATE kept SET mapped_bytes = 2097152 WHERE id = 42; UPDATE kept SET path = '[1,[null,3],[3,1,1],[2,1]]', path_cut = 1 WHERE id = 43"
+# two processes, each with a scan of its own
+fixture kept-two.db "$second $kept;
+	INSERT INTO scan(process, scan, label, time_ns, state) VALUES (2, 1, 'end', 1900000000, 'done');
+	INSERT INTO retention(process, scan, state, live_bytes, kept_bytes, unreachable_bytes) VALUES (2, 1, 'done', 7000, 7000, 0);
+	INSERT INTO keeper(process, scan, id, kind, name) VALUES (2, 1, 1, 'variable', 'window');
+	INSERT INTO kept(process, scan, id, parent, keeper, site, bytes, blocks, retained_bytes, retained_blocks, depth) VALUES (2, 1, 1, NULL, 1, NULL, 0, 0, 7000, 7, NULL),
+	(2, 1, 2, 1, NULL, 9, 7000, 7, 7000, 7, 1)"
