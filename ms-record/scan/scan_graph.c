@@ -324,14 +324,31 @@ static size_t take_odd_words(const struct graph *g, struct stretch *m, uint64_t 
 	return n;
 }
 
+/* Copies the words that may be addresses to `v`, as take_odd_words does, and their places in the
+ * stretch to `at`. */
+static size_t take_words_and_places(const struct graph *g, struct stretch *m, uint64_t *v,
+				    const uint8_t **at)
+{
+	size_t n = 0;
+	for (; m->end - m->at >= 8 && n < SIFTED; m->at += g->align) {
+		memcpy(&v[n], m->at, 8);
+		v[n] &= ~g->cleared;
+		at[n] = m->at;
+		n += v[n] - g->low <= g->span;
+	}
+	return n;
+}
+
 /* Copies the words that may be addresses to `v` and prefetches their index entries and blocks all
  * at once: one after the other would take several times as long. Returns 0 when the stretch is
- * finished. */
-static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v)
+ * finished. `at` receives the places of the words if g->kept is set. */
+static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v, const uint8_t **at)
 {
 	const struct graph_kind *heap = &g->kinds[0];
 	bool plain = g->align == 8 && !g->cleared;
-	size_t n = plain ? take_words(g, m, v) : take_odd_words(g, m, v);
+	size_t n = g->kept ? take_words_and_places(g, m, v, at)
+		   : plain ? take_words(g, m, v)
+			   : take_odd_words(g, m, v);
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t *slot = slot_of(heap, v[i]);
 		if (!is_whole(slot))
@@ -347,17 +364,72 @@ static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v)
 	return n;
 }
 
-void graph_roots(struct graph *g, const void *bytes, size_t size)
+/* ---- where pointers lie ---- */
+
+void graph_keep(struct graph *g, struct graph_kept *kept)
+{
+	uint64_t end = g->low + g->span;
+	g->kept = kept;
+	if (!kept->range_count)
+		return;
+	/* Words that point to a range must not be sifted out. */
+	const struct graph_range *first = kept->ranges, *last = first + kept->range_count - 1;
+	g->low = !g->count || first->start < g->low ? first->start : g->low;
+	end = !g->count || last->end > end ? last->end : end;
+	g->span = end - g->low;
+}
+
+void graph_kept_free(struct graph_kept *k)
+{
+	MS_FREE(k->words.v, k->links.v, k->offsets);
+	*k = (struct graph_kept){0};
+}
+
+/* Returns the node of the range that holds the address, or NOBODY. */
+static uint32_t range_of(const struct graph *g, uint64_t address)
+{
+	const struct graph_kept *k = g->kept;
+	size_t i = MS_COUNT_UP_TO(k->ranges, k->range_count, end, address);
+	return i < k->range_count && k->ranges[i].start <= address ? g->count + (uint32_t)i
+								   : NOBODY;
+}
+
+static void keep_word(struct graph *g, uint64_t address, uint32_t to)
+{
+	if (to != NOBODY)
+		*MS_PUSH(&g->kept->words) = (struct graph_word){address, to};
+}
+
+/* Marks the blocks to which a word in root memory at `address` points. */
+static void take_root(struct graph *g, uint64_t address, uint64_t value)
+{
+	uint32_t block = target(g, &g->kinds[0], value);
+	bool any = block != NOBODY;
+	mark(g, block);
+	if (g->kept)
+		keep_word(g, address, block);
+	for (uint32_t k = innermost(g, value); k != NOBODY; k = outer_of(g, k)) {
+		if (!holds(&g->v[k], value))
+			continue;
+		any = true;
+		mark(g, k);
+		if (g->kept)
+			keep_word(g, address, k);
+	}
+	if (g->kept && !any)
+		keep_word(g, address, range_of(g, value));
+}
+
+void graph_roots(struct graph *g, uint64_t address, const void *bytes, size_t size)
 {
 	uint64_t v[SIFTED];
+	const uint8_t *at[SIFTED];
 	struct stretch m = {bytes, (const uint8_t *)bytes + size};
-	for (size_t found; (found = sift(g, &m, v));)
-		for (size_t i = 0; i < found; i++) {
-			mark(g, target(g, &g->kinds[0], v[i]));
-			for (uint32_t k = innermost(g, v[i]); k != NOBODY; k = outer_of(g, k))
-				if (holds(&g->v[k], v[i]))
-					mark(g, k);
-		}
+	for (size_t found; (found = sift(g, &m, v, at));)
+		for (size_t i = 0; i < found; i++)
+			take_root(g,
+				  g->kept ? address + (size_t)(at[i] - (const uint8_t *)bytes) : 0,
+				  v[i]);
 }
 
 static bool ignore(struct graph *g, uint32_t i, uint64_t address, uint64_t next)
@@ -379,7 +451,7 @@ uint32_t graph_ignore(struct graph *g, uint64_t address, uint64_t next)
 	return n;
 }
 
-static void add_edge(struct graph *g, uint32_t to)
+static void add_edge(struct graph *g, uint32_t to, uint64_t offset)
 {
 	if (to == NOBODY || to == g->from || to == g->last)
 		return;
@@ -390,26 +462,50 @@ static void add_edge(struct graph *g, uint32_t to)
 		}
 		g->edge_room = g->edge_room ? g->edge_room * 2 : 1024;
 		g->edges = ms_xrealloc(g->edges, g->edge_room, sizeof *g->edges);
+		if (g->kept)
+			g->kept->offsets = ms_xrealloc(g->kept->offsets, g->edge_room,
+						       sizeof *g->kept->offsets);
 	}
+	if (g->kept)
+		g->kept->offsets[g->edge_count] =
+			offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX;
 	g->edges[g->edge_count++] = g->last = to;
 }
 
-void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size)
+/* Adds the pointers of a word that lies `offset` bytes behind the start of block g->from. */
+static void take_word(struct graph *g, uint64_t offset, uint64_t value)
+{
+	uint32_t block = target(g, &g->kinds[0], value);
+	bool any = block != NOBODY;
+	add_edge(g, block, offset);
+	for (uint32_t k = innermost(g, value); k != NOBODY; k = outer_of(g, k)) {
+		if (!holds(&g->v[k], value))
+			continue;
+		any = true;
+		add_edge(g, k, offset);
+	}
+	uint32_t range = g->kept && !any ? range_of(g, value) : NOBODY;
+	if (range != NOBODY)
+		*MS_PUSH(&g->kept->links) = (struct graph_link){
+			g->from, range, offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX};
+}
+
+void graph_words(struct graph *g, uint32_t from, uint64_t address, const void *bytes, size_t size)
 {
 	uint64_t v[SIFTED];
+	const uint8_t *at[SIFTED];
 	struct stretch m = {bytes, (const uint8_t *)bytes + size};
 	while (g->from < from)
 		g->first_edge[++g->from] = (uint32_t)g->edge_count;
 	if (g->from != from)
 		return;
 	g->last = NOBODY;
-	for (size_t found; (found = sift(g, &m, v));)
-		for (size_t i = 0; i < found; i++) {
-			add_edge(g, target(g, &g->kinds[0], v[i]));
-			for (uint32_t k = innermost(g, v[i]); k != NOBODY; k = outer_of(g, k))
-				if (holds(&g->v[k], v[i]))
-					add_edge(g, k);
-		}
+	uint64_t behind = address - g->v[from].address;
+	for (size_t found; (found = sift(g, &m, v, at));)
+		for (size_t i = 0; i < found; i++)
+			take_word(g,
+				  g->kept ? behind + (size_t)(at[i] - (const uint8_t *)bytes) : 0,
+				  v[i]);
 }
 
 /* ---- verdicts ---- */

@@ -11,7 +11,8 @@
  *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were searched
  *
  * Memory is passed as stretches of bytes, whose words lie at the multiples of `align`, counted from
- * the start of each stretch; a last part shorter than a word is ignored.
+ * the start of each stretch; a last part shorter than a word is ignored. `address` is where a
+ * stretch lies in the process; only graph_keep needs it.
  */
 #pragma once
 
@@ -37,6 +38,29 @@ struct graph_kind {
 	MS_ARRAY(uint32_t *) made; /* leaves that were allocated */
 };
 
+/* Describes a pointer in root memory. */
+struct graph_word {
+	uint64_t address; /* of the word, as it was passed */
+	uint32_t to;      /* block, or number of blocks + index of the range */
+};
+/* Describes a pointer from a block to a range. */
+struct graph_link {
+	uint32_t from, to, offset; /* `to` as in graph_word; offset as in graph_kept */
+};
+struct graph_range {
+	uint64_t start, end;
+};
+/* Holds where pointers lie, and the pointers to ranges of memory that are no blocks. A pointer to a
+ * block is none to the range around it. */
+struct graph_kept {
+	const struct graph_range *ranges; /* sorted by address, borrowed; they do not overlap */
+	size_t range_count;
+	MS_ARRAY(struct graph_word) words; /* in the order in which root memory was passed */
+	MS_ARRAY(struct graph_link) links; /* in order of `from` */
+	/* of each edge: bytes behind the start of its block; UINT32_MAX: more */
+	uint32_t *offsets;
+};
+
 struct graph {
 	struct graph_block *v; /* borrowed; sorted by graph_init */
 	uint32_t count, heap;  /* count: number of blocks; heap: number of heap blocks */
@@ -53,8 +77,9 @@ struct graph {
 	uint32_t *first_edge; /* each block's first index in `edges`; count + 1 entries */
 	uint32_t *edges;
 	size_t edge_count, edge_room, edge_max;
-	uint32_t from, last; /* from: block being searched; last: target of its latest edge */
-	bool overflow;       /* more than edge_max edges were found */
+	uint32_t from, last;     /* from: block being searched; last: target of its latest edge */
+	bool overflow;           /* more than edge_max edges were found */
+	struct graph_kept *kept; /* NULL = not wanted */
 };
 
 /* Sorts the blocks (fewer than 2^31, owned by the caller) and builds the index. Keeps at most
@@ -62,6 +87,10 @@ struct graph {
  * `align` and `cleared` are set before the first words are passed. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
+/* Makes later calls fill in `kept`, whose ranges are set, else empty. Call before the first words
+ * are passed; `kept` is borrowed and freed by graph_kept_free. */
+void graph_keep(struct graph *g, struct graph_kept *kept);
+void graph_kept_free(struct graph_kept *kept);
 /* Tells whether a block of ms_alloc begins in no other block of ms_alloc. */
 static inline bool graph_is_alone(const struct graph *g, uint32_t i)
 {
@@ -78,13 +107,13 @@ static inline bool graph_is_inside(const struct graph *g, uint32_t i)
  * if there is none, one more than the index of the last. */
 uint32_t graph_find(const struct graph *g, uint64_t address, bool user);
 /* Marks the blocks that words in root memory point to. */
-void graph_roots(struct graph *g, const void *bytes, size_t size);
+void graph_roots(struct graph *g, uint64_t address, const void *bytes, size_t size);
 /* Marks the blocks that hold the address as reachable, as a pointer in a root would, if they were
  * allocated before block number `next`. Returns how many of them were not ignored before. */
 uint32_t graph_ignore(struct graph *g, uint64_t address, uint64_t next);
 /* Records the pointers in memory of block `from`. Blocks are searched in order, each once, in any
  * number of calls. */
-void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size);
+void graph_words(struct graph *g, uint32_t from, uint64_t address, const void *bytes, size_t size);
 /* Sets the verdicts, after the last words. `complete`: all roots and blocks were searched; else a
  * block not found reachable is unknown. */
 void graph_solve(struct graph *g, bool complete);

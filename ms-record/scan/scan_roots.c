@@ -247,20 +247,31 @@ static bool is_root(const struct roots *r, const struct memory_map *m)
 	return true;
 }
 
+static void note_heap(const struct roots *r, uint64_t start, uint64_t end)
+{
+	if (r->kept && start < end)
+		*MS_PUSH(&r->kept->heaps) = (struct graph_range){start, end};
+}
+
 /* Returns, sorted, the ranges of all mappings that are not roots. */
 static struct spans all_cuts(const struct roots *r)
 {
 	struct spans cut = {0};
 	for (size_t i = 0; i < r->own_count; i++)
 		add(&cut, r->own[i][0], r->own[i][1]);
-	for (size_t i = 0; i < r->arena_count && !r->wide; i++)
-		add(&cut, r->arenas[i][0], r->arenas[i][1]);
+	for (size_t i = 0; i < r->arena_count; i++) {
+		note_heap(r, r->arenas[i][0], r->arenas[i][1]);
+		if (!r->wide)
+			add(&cut, r->arenas[i][0], r->arenas[i][1]);
+	}
 	for (size_t i = 0; i < r->memory->maps.n; i++) {
 		const struct memory_map *m = &r->memory->maps.v[i];
 		if (!is_root(r, m) || !m->write || m->shared)
 			continue;
 		if (m->libc)
 			cut_main_arena(r, m, &cut);
+		if (m->heap)
+			note_heap(r, m->start, m->end);
 		if (m->heap && !r->wide && !r->dense && !r->own_brk)
 			add(&cut, m->start, m->end);
 		if (!m->anonymous || m->heap)
@@ -269,8 +280,11 @@ static struct spans all_cuts(const struct roots *r)
 		if (!m->stack)
 			cut_arenas(r, m, &arenas);
 		cut_stack(r, m, &arenas, &cut);
-		for (size_t k = 0; k < arenas.n && !r->wide; k++)
-			*MS_PUSH(&cut) = arenas.v[k];
+		for (size_t k = 0; k < arenas.n; k++) {
+			note_heap(r, arenas.v[k].start, arenas.v[k].end);
+			if (!r->wide)
+				*MS_PUSH(&cut) = arenas.v[k];
+		}
 		free(arenas.v);
 	}
 	/* Blocks are searched separately and therefore cut out of the roots; for small blocks that
@@ -378,8 +392,7 @@ static void outside_user(void *arg, uint32_t next, uint64_t address, const uint8
 {
 	const struct roots *r = arg;
 	(void)next;
-	(void)address;
-	graph_roots(r->graph, bytes, size);
+	graph_roots(r->graph, address, bytes, size);
 }
 
 static void outside_heap(void *arg, uint32_t next, uint64_t address, const uint8_t *bytes,
@@ -389,7 +402,7 @@ static void outside_heap(void *arg, uint32_t next, uint64_t address, const uint8
 	if (between(r, next))
 		return;
 	if (r->graph->heap == r->graph->count)
-		graph_roots(r->graph, bytes, size);
+		graph_roots(r->graph, address, bytes, size);
 	else
 		around(r->graph, true, address, bytes, size, outside_user, arg);
 }
@@ -438,7 +451,8 @@ static void look_at_part(void *arg, uint64_t address, const uint8_t *bytes, size
 	uint64_t low = a->start > address ? a->start : address, end = address + size;
 	uint64_t high = a->end < end ? a->end : end;
 	if (low < high)
-		graph_roots(a->g, bytes + (low - address), (size_t)(high - low));
+		graph_roots(a->g, ROOTS_MARKED | low, bytes + (low - address),
+			    (size_t)(high - low));
 }
 
 /* Searches all of [start, end), blocks and cuts included. In a file's mapping also reads pages that
@@ -485,8 +499,7 @@ static void look_inside(void *arg, uint32_t next, uint64_t address, const uint8_
 {
 	const struct inside *in = arg;
 	(void)next;
-	(void)address;
-	graph_words(in->g, in->block, bytes, size);
+	graph_words(in->g, in->block, address, bytes, size);
 }
 
 /* Searches memory of a block, without the blocks of ms_alloc inside it. */
@@ -495,7 +508,7 @@ static void look_at_block(struct graph *g, uint32_t block, uint64_t address, con
 {
 	struct inside in = {g, block};
 	if (g->v[block].user || g->heap == g->count)
-		graph_words(g, block, bytes, size);
+		graph_words(g, block, address, bytes, size);
 	else
 		around(g, true, address, bytes, size, look_inside, &in);
 }
@@ -568,19 +581,82 @@ static void look_at_some(struct roots *r, const struct memory_map *m, const stru
 	r->memory->unreadable = unreadable;
 }
 
+/* ---- mappings of the program's own ---- */
+
+/* Tells whether a mapping is private memory that the program may have mapped for itself. `before`:
+ * the mapping below it, or NULL. */
+static bool is_own(const struct roots *r, const struct memory_map *m,
+		   const struct memory_map *before)
+{
+	bool bss = before && before->end == m->start && !before->anonymous && before->write;
+	if (!is_root(r, m) || !m->write || m->shared || !m->anonymous || m->heap || m->stack || bss)
+		return false;
+	for (size_t i = 0; i < r->thread_count; i++) {
+		const struct scan_thread *t = &r->threads[i];
+		if (t->sp - m->start < m->end - m->start || t->tp - m->start < m->end - m->start)
+			return false;
+	}
+	return true;
+}
+
+/* Adds the whole pages of [start, end) to the ranges. */
+static void add_range(struct roots_kept *k, uint64_t start, uint64_t end)
+{
+	start = (start + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	end &= ~(uint64_t)(PAGE - 1);
+	if (start < end)
+		*MS_PUSH(&k->ranges) = (struct graph_range){start, end};
+}
+
+/* Finds the program's own mappings, without the memory in `cut` and the heaps. */
+static void find_ranges(const struct roots *r, const struct spans *cut)
+{
+	struct roots_kept *k = r->kept;
+	struct spans none = {0};
+	size_t at = 0;
+	for (size_t i = 0; i < cut->n; i++)
+		*MS_PUSH(&none) = cut->v[i];
+	for (size_t i = 0; i < k->heaps.n; i++)
+		add(&none, k->heaps.v[i].start, k->heaps.v[i].end);
+	if (none.n)
+		qsort(none.v, none.n, sizeof *none.v, ms_by_first_number);
+	if (k->heaps.n)
+		qsort(k->heaps.v, k->heaps.n, sizeof *k->heaps.v, ms_by_first_number);
+	for (size_t i = 0; i < r->memory->maps.n; i++) {
+		const struct memory_map *m = &r->memory->maps.v[i];
+		uint64_t from = m->start;
+		if (!is_own(r, m, i ? m - 1 : NULL))
+			continue;
+		while (at < none.n && none.v[at].end <= m->start)
+			at++;
+		for (size_t c = at; c < none.n && none.v[c].start < m->end; c++) {
+			add_range(k, from, none.v[c].start);
+			from = none.v[c].end > from ? none.v[c].end : from;
+		}
+		add_range(k, from, m->end);
+	}
+	free(none.v);
+	k->graph.ranges = k->ranges.v;
+	k->graph.range_count = k->ranges.n;
+	graph_keep(r->graph, &k->graph);
+}
+
 void roots_look(struct roots *r)
 {
 	struct spans cut = all_cuts(r);
 	size_t first = 0;
+	if (r->kept)
+		find_ranges(r, &cut);
 	for (size_t i = 0; i < r->thread_count; i++)
-		graph_roots(r->graph, r->threads[i].regs, r->threads[i].reg_count * 8);
+		graph_roots(r->graph, ROOTS_REGISTERS | (uint64_t)i << 16, r->threads[i].regs,
+			    r->threads[i].reg_count * 8);
 	for (size_t i = 0; i < r->memory->maps.n; i++) {
 		const struct memory_map *m = &r->memory->maps.v[i];
 		bool all = m->read && (!m->shared || m->volatile_file);
 		if (is_root(r, m))
 			(all ? look_at_map : look_at_some)(r, m, &cut, &first);
 	}
-	graph_roots(r->graph, r->kernel, r->kernel_count * 8);
+	graph_roots(r->graph, ROOTS_KERNEL, r->kernel, r->kernel_count * 8);
 	look_at_ranges(r);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);

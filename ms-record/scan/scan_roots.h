@@ -23,6 +23,21 @@ struct scan_thread {
 	unsigned reg_count;
 };
 
+/* Addresses that are passed to the graph for words that lie in no root memory. */
+#define ROOTS_REGISTERS (UINT64_C(1) << 63) /* + thread << ROOTS_THREAD + offset in its registers */
+#define ROOTS_KERNEL (UINT64_C(1) << 62)
+#define ROOTS_MARKED (UINT64_C(1) << 61) /* + address in memory that the program registered */
+#define ROOTS_THREAD 16u
+
+/* Holds what is needed to find what keeps blocks reachable. */
+struct roots_kept {
+	struct graph_kept graph;
+	/* ranges: mappings of the program's own: private anonymous memory that is no heap, stack
+	 * or rest of a module; heaps: memory of allocators. Both are sorted by address. */
+	MS_ARRAY(struct graph_range) ranges;
+	MS_ARRAY(struct graph_range) heaps;
+};
+
 struct roots {
 	struct memory *memory;
 	struct graph *graph;
@@ -42,6 +57,7 @@ struct roots {
 	bool own_brk;       /* all of the brk area is searched, because not only glibc uses it */
 	bool wide;          /* blocks may be missing: heap memory outside blocks is searched, too */
 	bool dense;         /* unknown heap layout: small gaps between blocks are no roots */
+	struct roots_kept *kept; /* filled in by roots_look if not NULL */
 	/* Filled in by roots_look: end address and last word of the piece searched last. */
 	uint64_t last_end, last_word;
 	uint64_t user_seen; /* number of entries of `user` that are still mapped */

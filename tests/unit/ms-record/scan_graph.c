@@ -34,11 +34,11 @@ static void feed(struct graph *g, const struct word *words, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
 		if (words[k].in == ROOT)
-			graph_roots(g, &words[k].value, 8);
+			graph_roots(g, 0, &words[k].value, 8);
 	for (uint32_t i = 0; i < g->count; i++)
 		for (size_t k = 0; k < n; k++)
 			if (words[k].in == g->v[i].number)
-				graph_words(g, i, &words[k].value, 8);
+				graph_words(g, i, 0, &words[k].value, 8);
 }
 
 /* Verdicts by number, as letters. */
@@ -273,12 +273,12 @@ static void long_memory(enum shape shape, bool root, uint64_t direct, const char
 		uint32_t to = next_of(shape, i);
 		uint64_t words[2] = {to < MANY ? v[to].address + i % 49 : 0,
 				     shape == COMB && i + 1 < MANY ? v[i + 1].address : 0};
-		graph_words(&g, i, words, 8);
-		graph_words(&g, i, words + 1, 8);
+		graph_words(&g, i, 0, words, 8);
+		graph_words(&g, i, 0, words + 1, 8);
 	}
 	uint64_t first = v[0].address;
 	if (root)
-		graph_roots(&g, &first, 8);
+		graph_roots(&g, 0, &first, 8);
 	graph_solve(&g, true);
 	for (uint32_t i = 0; i < MANY; i++)
 		counts[v[i].verdict]++;
@@ -314,7 +314,7 @@ static void sorted(void)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = graph_find(&g, v[i].address, v[i].user);
 		check(at <= i && v[at].address + v[at].size > v[i].address, "sorted", "found");
-		graph_roots(&g, &v[i].address, 8);
+		graph_roots(&g, 0, &v[i].address, 8);
 		check(g.marked[i], "sorted", "marked");
 	}
 	graph_free(&g);
@@ -341,9 +341,9 @@ static void overlapping(void)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t words[] = {v[n - 1 - i].address, v[i].address + v[i].size,
 				    v[i / 2].address + 5, ~v[i].address};
-		graph_words(&g, i, words, 32);
+		graph_words(&g, i, 0, words, 32);
 		if (i % 100 == 0)
-			graph_roots(&g, words, 32);
+			graph_roots(&g, 0, words, 32);
 	}
 	graph_solve(&g, true);
 	struct kept k = {0};
@@ -403,8 +403,40 @@ static void unsure(void)
 	struct graph g;
 	uint64_t word = 0x1000;
 	graph_init(&g, NULL, 0, 10);
-	graph_roots(&g, &word, 8);
+	graph_roots(&g, 0, &word, 8);
 	graph_solve(&g, true);
+	graph_free(&g);
+}
+
+/* Places of pointers: in roots by address, in blocks by offset; and pointers to ranges, which are
+ * taken only where no block lies. */
+static void keeping(void)
+{
+	static const struct graph_range ranges[] = {{0x500, 0x600}, {0x3000, 0x9000}};
+	struct graph_block v[] = {{.address = 0x1000, .size = 64},
+				  {.address = 0x3100, .size = 64, .number = 1}};
+	const uint64_t in_root[] = {0x1040, 0x2000, 0x8fff, 0x3110, 0x9000};
+	const uint64_t in_block[] = {0, 0x3100, 0x3120, 0x510, 0x600};
+	struct graph_kept kept = {.ranges = ranges, .range_count = 2};
+	struct graph g;
+	char got[160] = "";
+	size_t at = 0;
+	graph_init(&g, v, 2, 10);
+	graph_keep(&g, &kept);
+	graph_roots(&g, 0x7000, in_root, 40);
+	graph_words(&g, 0, 0x1000, in_block, 40);
+	graph_words(&g, 1, 0x3100, in_block + 3, 8);
+	for (size_t i = 0; i < kept.words.n; i++)
+		at += (size_t)snprintf(got + at, sizeof got - at, "%x:%u ",
+				       (unsigned)kept.words.v[i].address, kept.words.v[i].to);
+	for (size_t i = 0; i < g.edge_count; i++)
+		at += (size_t)snprintf(got + at, sizeof got - at, "+%u:%u ", kept.offsets[i],
+				       g.edges[i]);
+	for (size_t i = 0; i < kept.links.n; i++)
+		at += (size_t)snprintf(got + at, sizeof got - at, "%u+%u:%u ", kept.links.v[i].from,
+				       kept.links.v[i].offset, kept.links.v[i].to);
+	check(strcmp(got, "7000:0 7010:3 7018:1 +8:1 0+24:2 1+0:2 ") == 0, "kept pointers", got);
+	graph_kept_free(&kept);
 	graph_free(&g);
 }
 
@@ -460,7 +492,7 @@ static void odd_words(void)
 		graph_init(&g, v, 3, 10);
 		g.align = odd[i].align;
 		g.cleared = odd[i].cleared;
-		graph_roots(&g, bytes, 26);
+		graph_roots(&g, 0, bytes, 26);
 		graph_solve(&g, true);
 		tell(&g, got);
 		check(strcmp(got, odd[i].want) == 0, odd[i].name, got);
@@ -509,7 +541,7 @@ static void ignoring(void)
 		check(n == said[i].count, said[i].name, "the count");
 		n = graph_ignore(&g, said[i].address, said[i].next);
 		check(n == 0, said[i].name, "said again");
-		graph_words(&g, 0, &to_third, 8);
+		graph_words(&g, 0, 0, &to_third, 8);
 		graph_solve(&g, true);
 		tell(&g, got);
 		check(strcmp(got, said[i].want) == 0, said[i].name, got);
@@ -644,6 +676,7 @@ int main(void)
 	huge();
 	unsure();
 	odd_words();
+	keeping();
 	ignoring();
 	models();
 	check(held_blocks == 0, "all", "is given back");

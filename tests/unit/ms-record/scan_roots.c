@@ -136,16 +136,23 @@ static void add_span(char *text, const char *what, const uint8_t *bytes, size_t 
 	snprintf(at, 64, "%s%s%lx-%lx", *text ? " " : "", what, (long)start, (long)(start + size));
 }
 
-void graph_roots(struct graph *g, const void *bytes, size_t size)
+void graph_roots(struct graph *g, uint64_t address, const void *bytes, size_t size)
 {
 	(void)g;
+	(void)address;
 	add_span(seen, (char[2]){which_pages}, bytes, size);
 }
 
-void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size)
+void graph_words(struct graph *g, uint32_t from, uint64_t address, const void *bytes, size_t size)
 {
 	(void)g;
+	(void)address;
 	add_span(in_blocks, (char[3]){(char)('0' + from), ':'}, bytes, size);
+}
+
+void graph_keep(struct graph *g, struct graph_kept *kept)
+{
+	g->kept = kept;
 }
 
 /* Roots and parts of blocks as they are wanted. */
@@ -620,9 +627,43 @@ static void check_user(void)
 	}
 }
 
+/* Mappings of the program's own: whole pages of private anonymous memory, without large blocks,
+ * heaps, stacks, and what belongs to a module. */
+static void check_ranges(void)
+{
+	struct roots_kept kept = {0};
+	char got[200] = "";
+	size_t at = 0;
+	begin();
+	map(0x10000, 0x20000);
+	map(0x30000, 0x31000)->anonymous = false;
+	map(0x31000, 0x33000); /* .bss */
+	map(0x40000, 0x80000);
+	map(0x90000, 0x91000)->write = false;
+	map(0xa0000, 0xa2000)->shared = true;
+	map(0xb0000, 0xb2000)->heap = true;
+	map(0xc0000, 0xc4000);
+	map(0xd0000, 0xd4000);
+	block(0x48010, LARGE, false);
+	block(0x18000, 64, false); /* small ones do not divide a range */
+	threads[0].sp = 0xc3000;
+	threads[0].tp = 0xd3f00;
+	roots.thread_count = 1;
+	roots.kept = &kept;
+	roots_look(&roots);
+	for (size_t i = 0; i < kept.ranges.n; i++)
+		at += (size_t)snprintf(got + at, sizeof got - at, "%x-%x ",
+				       (unsigned)kept.ranges.v[i].start,
+				       (unsigned)kept.ranges.v[i].end);
+	CHECK(!strcmp(got, "10000-20000 40000-48000 59000-80000 "), "ranges: %s", got);
+	CHECK(kept.heaps.n == 1 && kept.heaps.v[0].start == 0xb0000, "heaps: %zu", kept.heaps.n);
+	MS_FREE(kept.ranges.v, kept.heaps.v);
+}
+
 int main(void)
 {
 	check_maps();
+	check_ranges();
 	check_user();
 	check_alignment();
 	check_own();
