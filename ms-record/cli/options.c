@@ -19,7 +19,7 @@ static const struct ms_cli_option rows[] = {
 	 "open descriptor"},
 	{"pid", 'p', "PID[,PID...]", options_pid, MS_AT(record), 2,
 	 "attach to these processes; until they end, a signal arrives or -d is over"},
-	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(record.duration_ns, "", NULL), 3,
+	{"duration", 'd', "DUR", ms_cli_duration, MS_AT(record.duration_ns), 3,
 	 "stop recording after DUR; COMMAND continues"},
 	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(record.files.max_bytes, "1M", NULL), 5,
 	 "stop recording when all traces together reach SIZE"},
@@ -75,6 +75,17 @@ static const struct ms_cli_option rows[] = {
 	 "look for pointers at multiples of this many bytes (default 8); less for packed structs"},
 	{"leak-check=mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
 	 "clear these bits of a word before it is used as an address; for tagged pointers"},
+	{"retention", 0, "[auto|yes|no]yes", ms_cli_choice, MS_AT(record.scan.retention), 0,
+	 "find what keeps blocks reachable, with each search for leaks: variables, stack frames; "
+	 "auto (default): at --tell and at marks, yes: at the end, too"},
+	{"retention-at", 0, "WHAT", NULL, MS_WHOLE(0), 0,
+	 "also find what keeps blocks, and leaks, while COMMAND runs"},
+	{"retention-at=live", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_live, "", NULL), 0,
+	 "once SIZE is live"},
+	{"retention-at=rss", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_rss, "", NULL), 0,
+	 "once SIZE is resident"},
+	{"retention-at=every", 0, "DUR", ms_cli_duration,
+	 MS_RANGE(record.scan.every_ns, "1s", NULL), 0, "every DUR, 1s or more"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "zstd compression level, 1 to 19 (default 3)"},
@@ -96,7 +107,7 @@ static const struct ms_cli_option rows[] = {
 	 "run COMMAND so that ms-record -p can record it later, without ptrace"},
 	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 11,
 	 "send a command to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, "
-	 "resident[:NAME], pause, resume, stop or status"},
+	 "retention, resident[:NAME], pause, resume, stop or status"},
 	{.help = "Sampling /proc only, without recording allocations"},
 	{"poll", 0, "[WHAT]", ms_cli_flag, MS_AT(poll.on), 10,
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
@@ -173,14 +184,38 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
-/* Refuses --leak-check options that have no effect because there is no scan, or no scan at
- * marks. */
+/* Refuses scans at moments when nothing is scanned then. */
+static int check_moments(const struct control_options *r, struct ms_err *err)
+{
+	bool at = r->scan.at_live || r->scan.at_rss || r->scan.every_ns;
+	const char *what = r->session.leak_mark ? "leak-check=mark" : "retention-at";
+	if (!r->session.leak_mark && !at)
+		return 0;
+	if (r->scan.wish != SCAN_AUTO)
+		return ms_err_set(
+			err, "--%s cannot be combined with --leak-check=%s", what,
+			r->scan.wish == SCAN_NO ? "no: nothing is scanned"
+			: r->session.leak_mark
+				? "yes: that runs the command under ptrace, where it cannot be "
+				  "scanned at a mark"
+				: "yes: that runs the command under ptrace, where it cannot be "
+				  "scanned while it runs");
+	if (r->session.sample_bytes)
+		return ms_err_set(err, "--%s cannot be combined with --sample", what);
+	return at && r->scan.retention == SCAN_NO
+		       ? ms_err_set(err, "--retention-at cannot be combined with --retention=no")
+		       : 0;
+}
+
+/* Refuses --leak-check and --retention options that have no effect because there is no scan, or no
+ * scan at these moments. */
 static int check_leak(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
-	static const char *const how[] = {"leak-check=align", "leak-check=mask"};
+	static const char *const how[] = {"leak-check=align", "leak-check=mask", "retention"};
 	for (size_t i = 0; i < sizeof how / sizeof *how; i++)
-		if (!ms_cli_given(&o->cli, how[i]))
+		if (!ms_cli_given(&o->cli, how[i]) ||
+		    (!strcmp(how[i], "retention") && r->scan.retention == SCAN_NO))
 			continue;
 		else if (r->scan.wish == SCAN_NO)
 			return ms_err_set(
@@ -191,18 +226,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 					  "--%s cannot be combined with --sample: it needs all "
 					  "blocks",
 					  how[i]);
-	if (!r->session.leak_mark)
-		return 0;
-	if (r->scan.wish != SCAN_AUTO)
-		return ms_err_set(
-			err, "--leak-check=mark cannot be combined with --leak-check=%s",
-			r->scan.wish == SCAN_NO
-				? "no: nothing is scanned"
-				: "yes: that runs the command under ptrace, where it cannot be "
-				  "scanned at a mark");
-	if (r->session.sample_bytes)
-		return ms_err_set(err, "--leak-check=mark cannot be combined with --sample");
-	return 0;
+	return check_moments(r, err);
 }
 
 /* Refuses --sample with an option that needs all blocks, and a sampling seed without --sample. */
@@ -294,11 +318,25 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
 
+/* Refuses -d 0, except with -p and --retention, which then attach, scan and leave. */
+static int check_duration(struct options *o, struct ms_err *err)
+{
+	struct control_options *r = &o->record;
+	if (!ms_cli_given(&o->cli, "duration") || r->duration_ns)
+		return 0;
+	if (!r->pids.n || o->poll.on || r->scan.retention != SCAN_YES)
+		return ms_err_set(err, "bad --duration '0': must be more than 0");
+	r->duration_ns = 1;
+	return 0;
+}
+
 /* Checks the command line, with the command as the user typed it, for each mode of ms-record. */
 static int read_rest(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
 	o->poll.on = ms_cli_given(&o->cli, "poll");
+	if (check_duration(o, err))
+		return -1;
 	if (o->poll.on)
 		return options_check_poll(o, err);
 	if (o->poll.max_heap)

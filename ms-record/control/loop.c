@@ -21,6 +21,8 @@
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/program.h"
+#include "ms-record/heap/heap.h"
+#include "ms-record/heap/preexisting.h"
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/samples.h"
 
@@ -147,28 +149,47 @@ static void leave_running(struct control *c, struct session *s)
 	control_end(c, s, SESSION_STOPPED, -1);
 }
 
-/* Records the resident memory once more before the detachment, while live blocks are still
- * known. */
-static void tell_resident(struct control *c)
+/* Handles what cannot wait, for a millisecond. Guests that connect meanwhile are told immediately
+ * that recording has ended. */
+static void attend(struct control *c)
 {
-	uint64_t until = clock_mono() + RESIDENT_NS;
-	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
-	if (!c->opt->session.resident || busy || !scanner_ask(c->scanner, "detach"))
+	struct pollfd p[] = {{c->signals, POLLIN, 0},
+			     {c->listener, POLLIN, 0},
+			     {c->drain.child_event, POLLIN, 0}};
+	if (poll(p, 3, 1) <= 0)
 		return;
-	/* Guests that connect meanwhile are told immediately that recording has ended. */
-	while (!scanner_answer(c->scanner) && clock_mono() < until && !c->skip_symbols) {
-		struct pollfd p[] = {{c->signals, POLLIN, 0},
-				     {c->listener, POLLIN, 0},
-				     {c->drain.child_event, POLLIN, 0}};
-		if (poll(p, 3, 1) <= 0)
-			continue;
-		if (p[0].revents)
-			control_read_signals(c);
-		if (p[1].revents)
-			handshake_accept(c);
-		if (p[2].revents)
-			fork_children_accept(c);
-	}
+	if (p[0].revents)
+		control_read_signals(c);
+	if (p[1].revents)
+		handshake_accept(c);
+	if (p[2].revents)
+		fork_children_accept(c);
+}
+
+/* Tells whether blocks from before the attachment are still being looked for. */
+static bool awaits_blocks(const struct control *c)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->ending == SESSION_RUNS && !preexisting_ready(s->heap->preexisting))
+			return true;
+	return false;
+}
+
+/* Scans once more before the detachment, while live blocks are still known: with --retention for
+ * what keeps them, else for resident memory. */
+static void scan_last(struct control *c)
+{
+	bool kept = c->opt->scan.retention == SCAN_YES && !c->ended;
+	uint64_t until = clock_mono() + (kept ? SCAN_YES_NS : RESIDENT_NS);
+	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
+	if ((!kept && !c->opt->session.resident) || busy)
+		return;
+	while (kept && awaits_blocks(c) && clock_mono() < until && !c->skip_symbols)
+		attend(c);
+	if (!scanner_ask(c->scanner, kept ? NULL : "detach", false))
+		return;
+	while (!scanner_answer(c->scanner) && clock_mono() < until && !c->skip_symbols)
+		attend(c);
 }
 
 void control_stop(struct control *c, const char *why)
@@ -179,7 +200,7 @@ void control_stop(struct control *c, const char *why)
 	c->stopped = true;
 	c->stop_why = ended ? NULL : why;
 	c->stopped_ns = clock_mono();
-	tell_resident(c);
+	scan_last(c);
 	if (c->attached)
 		multi_attach_detach(c);
 	else
@@ -395,6 +416,7 @@ static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 static void tick(struct control *c)
 {
 	bool moved = false;
+	uint64_t rss = 0, at_ns;
 	reap_orphans(c);
 	for (struct session *s = c->sessions; s; s = s->next) {
 		if (s->ending == SESSION_RUNS && s->process.pid != c->launch.pid && is_gone(s))
@@ -402,6 +424,9 @@ static void tick(struct control *c)
 		if (s->ending != SESSION_RUNS)
 			continue;
 		moved |= samples_take(s, false);
+		if (c->opt->scan.at_rss)
+			rss = samples_rss_at(s, session_now(s), &at_ns);
+		scanner_moments(c->scanner, s, rss, clock_mono());
 		watch_exec(c, s);
 	}
 	uint64_t now = clock_mono();

@@ -26,10 +26,10 @@
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
 {
 	static const char *const verbs[] = {
-		[TELL_FLUSH] = "flush",      [TELL_PAUSE] = "pause",
-		[TELL_RESUME] = "resume",    [TELL_STOP] = "stop",
-		[TELL_STATUS] = "status",    [TELL_LEAK_CHECK] = "leak-check",
-		[TELL_RESIDENT] = "resident"};
+		[TELL_FLUSH] = "flush",         [TELL_PAUSE] = "pause",
+		[TELL_RESUME] = "resume",       [TELL_STOP] = "stop",
+		[TELL_STATUS] = "status",       [TELL_LEAK_CHECK] = "leak-check",
+		[TELL_RETENTION] = "retention", [TELL_RESIDENT] = "resident"};
 	*name = "";
 	bool mark = !strncmp(text, "mark:", 5);
 	if (mark || !strncmp(text, "resident:", 9)) {
@@ -160,7 +160,8 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	char text[TELL_PACKET + 1];
 	/* A recorder that refuses our user answers before it reads the request, so that send may
 	 * fail. */
-	bool scans = !strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8);
+	bool scans = !strcmp(verb, "leak-check") || !strcmp(verb, "retention") ||
+		     !strncmp(verb, "resident", 8);
 	struct timeval patience = {.tv_sec = scans ? TELL_SCAN_S : TELL_WAIT_NS / 1000000000};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	bool sent = TEMP_FAILURE_RETRY(send(fd, verb, strlen(verb), MSG_NOSIGNAL)) >= 0;

@@ -22,7 +22,8 @@ struct ms_err;
 
 #define TELL_PACKET 4096u
 #define TELL_NOT_DONE '2'
-#define TELL_VERBS "mark:NAME, flush, leak-check, resident[:NAME], pause, resume, stop or status"
+#define TELL_VERBS                                                                                 \
+	"mark:NAME, flush, leak-check, retention, resident[:NAME], pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
 #define TELL_SCAN_S 3600 /* longest wait for a scan in s, as --leak-check allows */
 
@@ -33,7 +34,8 @@ enum tell_verb {
 	TELL_RESUME,
 	TELL_STOP,
 	TELL_STATUS,
-	TELL_LEAK_CHECK,
+	TELL_LEAK_CHECK, /* this and the next ones are scans */
+	TELL_RETENTION,
 	TELL_RESIDENT
 };
 

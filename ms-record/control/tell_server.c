@@ -195,8 +195,8 @@ static bool begin(struct control *c, struct tell_job *j)
 	bool over = c->stopped || c->over;
 	uint64_t never = 0;
 	char label[sizeof j->request.name + 16];
-	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK ||
-		     j->verb == TELL_RESIDENT || j->verb == TELL_PAUSE || j->verb == TELL_RESUME))
+	if (over && (j->verb == TELL_MARK || j->verb >= TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
+		     j->verb == TELL_RESUME))
 		return answer(j->fd, '1', "recording has stopped");
 	if (!c->drain.started && j->verb != TELL_STOP) /* all events are in the traces already */
 		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
@@ -224,16 +224,23 @@ static bool begin(struct control *c, struct tell_job *j)
 	case TELL_STATUS:
 		break;
 	case TELL_LEAK_CHECK:
-		if (!scanner_ask(c->scanner, NULL))
+		if (!scanner_ask(c->scanner, NULL, false))
 			return answer(j->fd, '1',
 				      "leak scans are off: --leak-check=no, or --sample; record "
 				      "with --leak-check=auto");
 		j->step = TELL_SCANNING;
 		return false;
+	case TELL_RETENTION:
+		if (!scanner_ask(c->scanner, NULL, true))
+			return answer(j->fd, '1',
+				      "that needs leak scans and --retention, which --sample, "
+				      "--leak-check=no and --retention=no turn off");
+		j->step = TELL_SCANNING;
+		return false;
 	case TELL_RESIDENT:
 		snprintf(label, sizeof label, "resident%s%s", *j->request.name ? ":" : "",
 			 j->request.name);
-		if (!scanner_ask(c->scanner, label))
+		if (!scanner_ask(c->scanner, label, false))
 			return answer(j->fd, '1',
 				      "that needs leak scans, which --sample and --leak-check=no "
 				      "turn off");

@@ -58,7 +58,7 @@ struct preexisting {
 	const struct clock *clock;
 	struct heapwalk walk;
 
-	bool written; /* the result is in the trace */
+	bool written; /* atomic: the result is in the trace */
 };
 
 /* ---- the walk ---- */
@@ -137,6 +137,18 @@ void preexisting_free(struct preexisting *b)
 struct preexisting_counts preexisting_counts(const struct preexisting *b)
 {
 	return b->counts;
+}
+
+bool preexisting_ready(const struct preexisting *b)
+{
+	return !b || __atomic_load_n(&b->written, __ATOMIC_ACQUIRE);
+}
+
+void preexisting_each(const struct preexisting *b,
+		      void (*f)(void *arg, const struct live_block *block), void *arg)
+{
+	if (b && b->written)
+		live_each(&b->blocks, f, arg);
 }
 
 /* ---- allocations and frees ---- */
@@ -327,6 +339,6 @@ void preexisting_look(struct session *s, bool end)
 			return;
 		settle(s, b);
 	}
-	b->written = true;
+	__atomic_store_n(&b->written, true, __ATOMIC_RELEASE);
 	write_counts(s, b);
 }

@@ -32,6 +32,8 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 /* Stops the walk's thread, waits for it, and frees `b`. */
 void preexisting_free(struct preexisting *b);
 struct preexisting_counts preexisting_counts(const struct preexisting *b);
+/* Tells whether the blocks are known, as far as they will ever be (any thread). `b` may be NULL. */
+bool preexisting_ready(const struct preexisting *b);
 
 /* ---- called by the draining thread ---- */
 
@@ -44,6 +46,10 @@ bool preexisting_seen(const struct preexisting *b, uint64_t address);
  * attachment, and copies it to *was; the caller first writes an event that says that. During the
  * walk, returns false, and the decision is made later. */
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was);
+/* Passes each of these blocks that is still live to `f`, in no order; none before they are known.
+ * `b` may be NULL. */
+void preexisting_each(const struct preexisting *b,
+		      void (*f)(void *arg, const struct live_block *block), void *arg);
 /* Evaluates the walk once it is complete and merged, and writes the result to the trace. Called
  * in every round of the draining thread. `end`: last call. */
 void preexisting_look(struct session *s, bool end);

@@ -79,6 +79,9 @@ struct keep_input {
 	const uint64_t *types; /* of each node; 0 = not known; NULL = none is known */
 	uint64_t memory_max;   /* bytes that keep_find may allocate */
 	uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0 = none */
+	/* Atomic: once *word is `value` or more, keep_find gives up as at the deadline; NULL = never. */
+	const uint32_t *word;
+	uint32_t value;
 	double least; /* rows that retain less than this share of the live bytes are left out */
 	uint32_t rows_most; /* the same, until so many are left */
 };

@@ -18,7 +18,10 @@ struct keep_memory {
 
 bool keep_over(struct keep *k)
 {
-	if (k->state == KEEP_DONE && k->in->deadline_ns && clock_mono() > k->in->deadline_ns)
+	const struct keep_input *in = k->in;
+	bool late = in->deadline_ns && clock_mono() > in->deadline_ns;
+	late |= in->word && __atomic_load_n(in->word, __ATOMIC_ACQUIRE) >= in->value;
+	if (k->state == KEEP_DONE && late)
 		k->state = KEEP_TIME;
 	return k->state != KEEP_DONE;
 }

@@ -77,9 +77,14 @@ enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
 struct scan_options {
 	enum scan_wish wish; /* with -p, scans run only on request */
 	bool off;            /* SCAN_NO, or sampling */
-	unsigned align;      /* --leak-check=align: 1, 4 or 8 */
-	uint64_t cleared;    /* --leak-check=mask: bits of a word that are not part of an address */
-	uint64_t ns;         /* time limit of a scan */
+	/* --retention: SCAN_AUTO = at scans on request and at marks, SCAN_YES = at the end too */
+	enum scan_wish retention;
+	/* --retention-at: scans once this much is live, or resident, in bytes, and in steps of
+	 * every_ns; 0 = none */
+	uint64_t at_live, at_rss, every_ns;
+	unsigned align;   /* --leak-check=align: 1, 4 or 8 */
+	uint64_t cleared; /* --leak-check=mask: bits of a word that are not part of an address */
+	uint64_t ns;      /* time limit of a scan */
 };
 /* default time limits of a scan: with --leak-check=auto; with --leak-check=yes */
 #define SCAN_AUTO_NS UINT64_C(2000000000)
@@ -121,9 +126,13 @@ bool scan_trace_ended(const struct scan_trace *t);
  * NULL. */
 void scan_trace_free(struct scan_trace *t);
 /* Starts a scan of every running process; `event` is written when the answer is ready.
- * `resident`: label for a report of resident memory only; NULL = searches for leaks. Returns
- * false if scans are off. */
-bool scanner_ask(struct scanner *sc, const char *resident);
+ * `resident`: label for a report of resident memory only; NULL = searches for leaks. `kept`: the
+ * answer also says what keeps most. Returns false if scans, or with `kept` searches for what keeps
+ * blocks, are off. */
+bool scanner_ask(struct scanner *sc, const char *resident, bool kept);
+/* Starts the scans of --retention-at that are due now; `rss`: resident bytes; 0 = not known.
+ * `now_ns`: CLOCK_MONOTONIC. */
+void scanner_moments(struct scanner *sc, struct session *s, uint64_t rss, uint64_t now_ns);
 /* Returns the answer once: a line for each process, "" if none runs. NULL: not ready yet. */
 const char *scanner_answer(struct scanner *sc);
 /* Tells whether every process in the answer was scanned, except those that ended meanwhile. */

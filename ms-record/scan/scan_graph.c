@@ -370,6 +370,9 @@ void graph_keep(struct graph *g, struct graph_kept *kept)
 {
 	uint64_t end = g->low + g->span;
 	g->kept = kept;
+	kept->type_of_bytes = kept->type_count ? (size_t)g->count * sizeof *kept->type_of : 0;
+	if (kept->type_of_bytes)
+		kept->type_of = zeroed(kept->type_of_bytes);
 	if (!kept->range_count)
 		return;
 	/* Words that point to a range must not be sifted out. */
@@ -382,6 +385,8 @@ void graph_keep(struct graph *g, struct graph_kept *kept)
 void graph_kept_free(struct graph_kept *k)
 {
 	MS_FREE(k->words.v, k->links.v, k->offsets);
+	if (k->type_of)
+		munmap(k->type_of, k->type_of_bytes);
 	*k = (struct graph_kept){0};
 }
 
@@ -392,6 +397,24 @@ static uint32_t range_of(const struct graph *g, uint64_t address)
 	size_t i = MS_COUNT_UP_TO(k->ranges, k->range_count, end, address);
 	return i < k->range_count && k->ranges[i].start <= address ? g->count + (uint32_t)i
 								   : NOBODY;
+}
+
+/* Finds the type of a block among its first words. */
+static void keep_type(struct graph *g, uint32_t block, const void *bytes, size_t size)
+{
+	static const uint8_t places[] = {0, 1, 3};
+	struct graph_kept *k = g->kept;
+	uint64_t first = k->types[0].start, last = k->types[k->type_count - 1].end, word;
+	for (size_t i = 0; i < sizeof places && size >= 8 * (places[i] + UINT64_C(1)); i++) {
+		memcpy(&word, (const uint8_t *)bytes + (size_t)8 * places[i], 8);
+		if (word % 8 || word < first || word >= last)
+			continue;
+		size_t t = MS_COUNT_UP_TO(k->types, k->type_count, end, word);
+		if (t == k->type_count || k->types[t].start > word)
+			continue;
+		k->type_of[block] = word | places[i];
+		return;
+	}
 }
 
 static void keep_word(struct graph *g, uint64_t address, uint32_t to)
@@ -501,6 +524,8 @@ void graph_words(struct graph *g, uint32_t from, uint64_t address, const void *b
 		return;
 	g->last = NOBODY;
 	uint64_t behind = address - g->v[from].address;
+	if (g->kept && g->kept->type_of && !behind)
+		keep_type(g, from, bytes, size);
 	for (size_t found; (found = sift(g, &m, v, at));)
 		for (size_t i = 0; i < found; i++)
 			take_word(g,

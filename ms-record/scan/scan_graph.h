@@ -55,6 +55,13 @@ struct graph_range {
 struct graph_kept {
 	const struct graph_range *ranges; /* sorted by address, borrowed; they do not overlap */
 	size_t range_count;
+	/* Sorted and borrowed, too: where the types of blocks may be, such as vtables. */
+	const struct graph_range *types;
+	size_t type_count;
+	/* of each block: the first of its words 0, 1 and 3 that points into `types`, a multiple of
+	 * 8, + the word's index; 0 = none. NULL without `types`. */
+	uint64_t *type_of;
+	size_t type_of_bytes;
 	MS_ARRAY(struct graph_word) words; /* in the order in which root memory was passed */
 	MS_ARRAY(struct graph_link) links; /* in order of `from` */
 	/* of each edge: bytes behind the start of its block; UINT32_MAX: more */
@@ -87,7 +94,7 @@ struct graph {
  * `align` and `cleared` are set before the first words are passed. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
-/* Makes later calls fill in `kept`, whose ranges are set, else empty. Call before the first words
+/* Makes later calls fill in `kept`, whose ranges and types are set, else empty. Call before the first words
  * are passed; `kept` is borrowed and freed by graph_kept_free. */
 void graph_keep(struct graph *g, struct graph_kept *kept);
 void graph_kept_free(struct graph_kept *kept);

@@ -27,7 +27,7 @@ struct scan *scan_new(void)
 void scan_free(struct scan *q)
 {
 	if (q)
-		MS_FREE(q->live.blocks, q->live.stacks.v, q->live.ignored.v, q);
+		MS_FREE(q->live.blocks, q->live.stacks.v, q->live.ignored.v, q->kept_nodes.v, q);
 }
 
 /* ---- the scanning thread ---- */
@@ -150,6 +150,8 @@ void scan_reached(struct session *s, uint64_t stamp)
 	q->live.number = s->number;
 	q->live.time_ns = clock_ns(&s->clock, stamp);
 	copy_blocks(s, &q->live);
+	if (q->live.image.wanted)
+		scan_keep_copy(s, &q->live.image);
 	struct batch *b = session_batch(s);
 	b->on_live = take_stacks;
 	b->on_live_arg = &q->live;
@@ -160,6 +162,7 @@ void scan_reached(struct session *s, uint64_t stamp)
 bool scan_over(struct session *s)
 {
 	change(s->scan, REQUEST_FAILED);
+	scan_keep_look(s);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&s->scan->busy, __ATOMIC_SEQ_CST) != 0;
 }

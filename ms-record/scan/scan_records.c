@@ -237,11 +237,9 @@ static void put_sites(struct work *w, uint64_t scan)
 void scan_put_result(struct work *w)
 {
 	struct scan *q = w->q;
-	char mark[sizeof "mark:" + 255];
-	snprintf(mark, sizeof mark, "mark:%s", w->s->opt->leak_mark ?: "");
 	const char *const labels[] = {[SCAN_BY_END] = "end",
 				      [SCAN_BY_TELL] = "request",
-				      [SCAN_BY_MARK] = mark,
+				      [SCAN_BY_MARK] = q->label,
 				      [SCAN_BY_TELL_RESIDENT] = w->scanner->label};
 	const char *label = labels[w->request.asker];
 	struct ms_verdict_scan head = {.label = label,
@@ -267,6 +265,7 @@ void scan_put_result(struct work *w)
 		q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
 		head.scan = ++q->scans;
 		head.took_ns = clock_mono() - w->start_ns;
+		w->number = head.scan;
 		put_head(w->s, &head);
 	}
 	if (w->graphed)

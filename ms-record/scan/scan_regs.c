@@ -44,6 +44,8 @@ struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
 		to->ip = t->regs.ip;
 		to->exits = t->regs.call == SYS_exit_group;
 		to->calls = false;
+		to->tid = (uint32_t)t->tid;
+		to->inner = false;
 	}
 	*count = n;
 	return v;

@@ -26,6 +26,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
+#include "libcommon/base/ranges.h"
 #include "ms-record/guest/layout.h"
 
 #define PAGE 4096u
@@ -589,23 +590,42 @@ static bool is_own(const struct roots *r, const struct memory_map *m,
 		   const struct memory_map *before)
 {
 	bool bss = before && before->end == m->start && !before->anonymous && before->write;
-	if (!is_root(r, m) || !m->write || m->shared || !m->anonymous || m->heap || m->stack || bss)
-		return false;
-	for (size_t i = 0; i < r->thread_count; i++) {
-		const struct scan_thread *t = &r->threads[i];
-		if (t->sp - m->start < m->end - m->start || t->tp - m->start < m->end - m->start)
-			return false;
-	}
-	return true;
+	return is_root(r, m) && m->write && !m->shared && m->anonymous && !m->heap && !m->stack &&
+	       !bss;
 }
 
-/* Adds the whole pages of [start, end) to the ranges. */
+/* Adds the memory of threads in a mapping: storage and control blocks, and stacks. If it is not
+ * known where a stack ends, that is all of the mapping. */
+static void add_threads(const struct roots *r, const struct memory_map *m, struct spans *none)
+{
+	for (size_t i = 0; i < r->thread_count; i++) {
+		const struct scan_thread *t = &r->threads[i];
+		if (t->sp - m->start >= m->end - m->start)
+			continue;
+		struct span s = stack_of(r, t->tp, t->sp, m->end);
+		add(none, s.end ? s.start : m->start, s.end ? s.end : m->end);
+	}
+	for (size_t i = 0; i < r->kept->locals.n; i++) {
+		const struct graph_range *l = &r->kept->locals.v[i];
+		if (l->start < m->end && l->end > m->start)
+			add(none, l->start, l->end);
+	}
+}
+
+/* Adds the whole pages of [start, end) to the ranges; the mappings in it are ranges of their own. */
 static void add_range(struct roots_kept *k, uint64_t start, uint64_t end)
 {
 	start = (start + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	end &= ~(uint64_t)(PAGE - 1);
-	if (start < end)
-		*MS_PUSH(&k->ranges) = (struct graph_range){start, end};
+	size_t i = MS_COUNT_UP_TO(k->mapped, k->mapped_count, end, start);
+	for (uint64_t stop; start < end; start = stop) {
+		const struct ms_range *m = i < k->mapped_count ? &k->mapped[i] : NULL;
+		bool inside = m && m->start <= start;
+		stop = inside ? m->end : m ? m->start : end;
+		stop = stop < end ? stop : end;
+		i += inside;
+		*MS_PUSH(&k->ranges) = (struct graph_range){start, stop};
+	}
 }
 
 /* Finds the program's own mappings, without the memory in `cut` and the heaps. */
@@ -618,6 +638,11 @@ static void find_ranges(const struct roots *r, const struct spans *cut)
 		*MS_PUSH(&none) = cut->v[i];
 	for (size_t i = 0; i < k->heaps.n; i++)
 		add(&none, k->heaps.v[i].start, k->heaps.v[i].end);
+	for (size_t i = 0; i < k->before.n; i++)
+		if (k->before.v[i].end - k->before.v[i].start >= PAGE)
+			add(&none, k->before.v[i].start, k->before.v[i].end);
+	for (size_t i = 0; i < r->memory->maps.n; i++)
+		add_threads(r, &r->memory->maps.v[i], &none);
 	if (none.n)
 		qsort(none.v, none.n, sizeof *none.v, ms_by_first_number);
 	if (k->heaps.n)
@@ -636,6 +661,10 @@ static void find_ranges(const struct roots *r, const struct spans *cut)
 		add_range(k, from, m->end);
 	}
 	free(none.v);
+	for (size_t i = 0; i < k->before.n; i++)
+		*MS_PUSH(&k->ranges) = k->before.v[i];
+	if (k->before.n)
+		qsort(k->ranges.v, k->ranges.n, sizeof *k->ranges.v, ms_by_first_number);
 	k->graph.ranges = k->ranges.v;
 	k->graph.range_count = k->ranges.n;
 	graph_keep(r->graph, &k->graph);

@@ -19,9 +19,13 @@ struct scan_thread {
 	uint64_t ip;     /* 0 = not known */
 	bool exits;      /* the thread is in the system call exit_group */
 	bool calls;      /* stopped in a call: nothing below sp is in use */
+	uint32_t tid;    /* thread id, in our namespace or, with `inner`, in its own */
+	bool inner;
 	uint64_t regs[SCAN_REGS];
 	unsigned reg_count;
 };
+
+struct ms_range;
 
 /* Addresses that are passed to the graph for words that lie in no root memory. */
 #define ROOTS_REGISTERS (UINT64_C(1) << 63) /* + thread << ROOTS_THREAD + offset in its registers */
@@ -36,6 +40,18 @@ struct roots_kept {
 	 * or rest of a module; heaps: memory of allocators. Both are sorted by address. */
 	MS_ARRAY(struct graph_range) ranges;
 	MS_ARRAY(struct graph_range) heaps;
+	/* Set by the caller: blocks of the heap from before the recording, sorted by address. Each
+	 * becomes a range, too. */
+	struct {
+		struct graph_range *v;
+		size_t n, cap;
+	} before;
+	/* Set by the caller, or empty: for each thread, its storage and control block. */
+	MS_ARRAY(struct graph_range) locals;
+	/* Set by the caller: mappings that were seen being made, sorted by address, borrowed. Each is
+	 * a range of its own. */
+	const struct ms_range *mapped;
+	size_t mapped_count;
 };
 
 struct roots {

@@ -17,6 +17,7 @@
 #include "resident.h"
 #include "scan.h"
 #include "scan_graph.h"
+#include "scan_keep.h"
 #include "scan_memory.h"
 #include "scan_roots.h"
 
@@ -24,7 +25,7 @@
 enum scan_asker {
 	SCAN_BY_END,           /* the process ends, and the guest holds a thread of it */
 	SCAN_BY_TELL,          /* --tell, whose client waits for the answer */
-	SCAN_BY_MARK,          /* the mark of --leak-check=mark */
+	SCAN_BY_MARK,          /* the mark of --leak-check=mark, or a moment of --retention-at */
 	SCAN_BY_TELL_RESIDENT, /* --tell resident: no verdicts */
 };
 
@@ -72,6 +73,8 @@ struct scan_live {
 	/* Filled in by the writing thread. */
 	int stacks_known; /* atomic */
 	MS_ARRAY(struct number_stack) stacks;
+	/* Filled in by the draining thread at the stamp, if wanted. */
+	struct kept_image image;
 };
 
 /* Lists how the end of the process is noticed: not at all (it is gone), by a timer, or by
@@ -88,6 +91,7 @@ struct scan {
 	int request;           /* atomic: enum request_state */
 	uint64_t stamp;        /* stamp of the request */
 	struct scan_live live; /* blocks live at `stamp`, once the request is DONE */
+	struct kept_nodes kept_nodes;
 	/* The next members are protected by the session's lock. */
 	/* number of scans; number of moments whose resident memory was recorded */
 	uint64_t scans, moments;
@@ -101,8 +105,13 @@ struct scan {
 	int end_known;      /* atomic: everything before `end_stamp` is merged */
 	/* figures of the draining thread's last round; atomic */
 	uint64_t live_bytes, live_blocks, events;
+	/* moments of --retention-at, for the control thread: which are over; the next one */
+	bool was_live, was_resident;
+	uint64_t every_ns;
 	/* The next members are protected by the scanner's lock. */
-	bool due; /* a mark has requested a scan */
+	bool due; /* a mark or a moment has requested a scan: */
+	char due_label[sizeof "mark:" + 255];
+	char label[sizeof "mark:" + 255]; /* label of the scan that is queued or running for it */
 	enum watched watched;
 	timer_t timer;
 	/* last_tid: last thread of the session, which waits in scan_trace.c; 0 = none.
@@ -135,6 +144,7 @@ struct scanner {
 	bool stop, started;
 	bool scanned, missed;        /* `answer` has a process that was scanned; one that was not */
 	bool answered;               /* `answer` is complete and not yet returned */
+	bool tells_kept;             /* `answer` also says what keeps most */
 	uint64_t start_ns, until_ns; /* current scan's start and limit, 0 = none; atomic */
 	size_t awaited;              /* scans that `answer` still lacks */
 	char answer[3072];           /* written by the scanning thread while `awaited` is not 0 */
@@ -166,6 +176,11 @@ struct work {
 	/* ignored: number of ignored blocks; root_count: registered roots still mapped */
 	uint64_t ignored, root_count;
 	bool graphed, answered;
+	bool retains;  /* what keeps blocks is wanted */
+	bool retained; /* it was searched for: `keeps` */
+	struct kept kept;
+	struct keep_result keeps;
+	uint64_t number;  /* the scan's number in the trace */
 	bool unjudged;    /* verdicts are not wanted */
 	uint64_t refused; /* MS_SCAN_* reason why there will be no verdicts; 0 = none */
 };

@@ -3,6 +3,7 @@
  * scans.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,11 @@
 #include <unistd.h>
 
 #include "format/trace.h"
+#include "libcommon/base/units.h"
 #include "libcommon/proc/proc.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
+#include "ms-record/session/session_options.h"
 
 #define HURRY_NS UINT64_C(300000000) /* time left to a scan after scanner_hurry */
 
@@ -96,13 +99,21 @@ static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
 	pthread_cond_signal(&sc->work);
 }
 
-/* Queues the scan that a mark asked for, unless the session is busy. Call with sc->lock held. */
+/* Requests a scan, whose label is "WHAT:VALUE". Call with sc->lock held. */
+static void set_due(struct scan *q, const char *what, const char *value)
+{
+	q->due = true;
+	snprintf(q->due_label, sizeof q->due_label, "%s:%s", what, value);
+}
+
+/* Queues the scan that a mark or a moment asked for, unless the session is busy. Call with sc->lock held. */
 static void queue_due(struct scanner *sc, struct session *s)
 {
 	struct scan *q = s->scan;
 	if (!q->due || __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
 		return;
 	q->due = false;
+	memcpy(q->label, q->due_label, sizeof q->label);
 	if (keep(s))
 		queue(sc, s, SCAN_BY_MARK);
 }
@@ -233,11 +244,13 @@ static bool is_traced(const struct session *s)
 	return tracer && access(status, F_OK) == 0;
 }
 
-bool scanner_ask(struct scanner *sc, const char *resident)
+bool scanner_ask(struct scanner *sc, const char *resident, bool kept)
 {
-	if (!sc->started || (!resident && sc->opt->wish == SCAN_NO))
+	if (!sc->started || (!resident && sc->opt->wish == SCAN_NO) ||
+	    (kept && sc->opt->retention == SCAN_NO))
 		return false;
 	pthread_mutex_lock(&sc->lock);
+	sc->tells_kept = kept;
 	snprintf(sc->label, sizeof sc->label, "%s", resident ? resident : "");
 	sc->answer[0] = '\0';
 	sc->scanned = sc->missed = false;
@@ -332,16 +345,54 @@ void scan_look(struct session *s)
 	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
 	look_at_end(s, held);
+	scan_keep_look(s);
 	held = held && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE);
 	if (!sc || (!held && !s->leak_mark_due))
 		return;
 	pthread_mutex_lock(&sc->lock);
-	q->due |= s->leak_mark_due;
+	if (s->leak_mark_due)
+		set_due(q, "mark", s->opt->leak_mark);
 	s->leak_mark_due = false;
 	queue_due(sc, s);
 	if (held)
 		wake_watcher(sc);
 	pthread_mutex_unlock(&sc->lock);
+}
+
+/* Requests a scan of the session as soon as it can be scanned. */
+static void ask_at(struct scanner *sc, struct session *s, const char *what, const char *value)
+{
+	pthread_mutex_lock(&sc->lock);
+	if (!sc->tree && s->process.pid != sc->traced && !sc->stop) {
+		set_due(s->scan, what, value);
+		queue_due(sc, s);
+	}
+	pthread_mutex_unlock(&sc->lock);
+}
+
+void scanner_moments(struct scanner *sc, struct session *s, uint64_t rss, uint64_t now_ns)
+{
+	const struct scan_options *o = sc->opt;
+	struct scan *q = s->scan;
+	char text[MS_UNIT_BUF];
+	if (!sc->started || !(o->at_live || o->at_rss || o->every_ns))
+		return;
+	if (o->at_live && !q->was_live &&
+	    __atomic_load_n(&q->live_bytes, __ATOMIC_RELAXED) >= o->at_live) {
+		q->was_live = true;
+		ask_at(sc, s, "live", ms_format_size(text, o->at_live));
+	}
+	if (o->at_rss && !q->was_resident && rss >= o->at_rss) {
+		q->was_resident = true;
+		ask_at(sc, s, "rss", ms_format_size(text, o->at_rss));
+	}
+	if (!q->every_ns)
+		q->every_ns = now_ns;
+	if (!o->every_ns || now_ns - q->every_ns < o->every_ns)
+		return;
+	q->every_ns = now_ns;
+	snprintf(text, sizeof text, "%" PRIu64 "s", o->every_ns / 1000000000);
+	ask_at(sc, s, "every", text);
 }
 
 /* Runs the queued scans one after the other. */

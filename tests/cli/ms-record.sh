@@ -56,6 +56,14 @@ refused 125 'at least 1ms' -i 1us true
 refused 125 'depth' --depth 1 true
 refused 125 '--sample=seed needs BYTES: --sample=BYTES,seed:N' --seed 7 true
 refused 125 '--leak-check=yes cannot be combined with --sample: it needs all blocks' -s 64k --leak-check=yes:5s true
+refused 125 "bad --duration '0': must be more than 0" -p 1 -d 0
+refused 125 '--retention needs a scan: with --leak-check=no nothing is scanned' --leak-check=no --retention true
+refused 125 '--retention cannot be combined with --sample: it needs all blocks' -s 64k --retention true
+refused 125 '--retention-at cannot be combined with --leak-check=yes: a command under ptrace cannot be scanned while it runs' --retention-at=live:1M --leak-check=yes true
+refused 125 '--retention-at cannot be combined with --leak-check=no: nothing is scanned' --retention-at=every:1s --leak-check=no true
+refused 125 '--retention-at cannot be combined with --retention=no' --retention-at=rss:1M --retention=no true
+refused 125 '--retention-at cannot be combined with --sample' --retention-at=rss:1M -s 64k true
+refused 125 'at least 1s' --retention-at=every:10ms true
 refused 125 'level' -z 20 true
 refused 125 "bad --follow 'some'" --follow=some true
 refused 125 "option '--buffer': bad size 'never'" --overflow=never true

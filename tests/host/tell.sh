@@ -110,7 +110,7 @@ c.send(b"0state recording\n")' "$name" "$guessed" >squatter 2>/dev/null &
 	kill $squatter 2>/dev/null
 fi
 for verb in '' nonsense leakcheck mark mark: flush2 STATUS; do
-	refused_recorder 'flush, leak-check, resident\[:NAME\], pause, resume|use mark:NAME' a.trace "$verb"
+	refused_recorder 'flush, leak-check, retention, resident\[:NAME\], pause, resume|use mark:NAME' a.trace "$verb"
 done
 refused 'a verb is needed' "$BIN/ms-record" --tell a.trace
 refused "not also 'stop'" "$BIN/ms-record" --tell a.trace flush stop

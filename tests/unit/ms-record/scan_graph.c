@@ -417,7 +417,8 @@ static void keeping(void)
 				  {.address = 0x3100, .size = 64, .number = 1}};
 	const uint64_t in_root[] = {0x1040, 0x2000, 0x8fff, 0x3110, 0x9000};
 	const uint64_t in_block[] = {0, 0x3100, 0x3120, 0x510, 0x600};
-	struct graph_kept kept = {.ranges = ranges, .range_count = 2};
+	struct graph_kept kept = {
+		.ranges = ranges, .range_count = 2, .types = ranges, .type_count = 2};
 	struct graph g;
 	char got[160] = "";
 	size_t at = 0;
@@ -435,7 +436,11 @@ static void keeping(void)
 	for (size_t i = 0; i < kept.links.n; i++)
 		at += (size_t)snprintf(got + at, sizeof got - at, "%u+%u:%u ", kept.links.v[i].from,
 				       kept.links.v[i].offset, kept.links.v[i].to);
-	check(strcmp(got, "7000:0 7010:3 7018:1 +8:1 0+24:2 1+0:2 ") == 0, "kept pointers", got);
+	for (uint32_t i = 0; i < 2; i++)
+		at += (size_t)snprintf(got + at, sizeof got - at, "%x ", (unsigned)kept.type_of[i]);
+	/* The types are words 1 of the first block and 0 of the second. */
+	check(strcmp(got, "7000:0 7010:3 7018:1 +8:1 0+24:2 1+0:2 3101 510 ") == 0, "kept pointers",
+	      got);
 	graph_kept_free(&kept);
 	graph_free(&g);
 }

@@ -103,6 +103,17 @@ void live_each(const struct live_table *l, void (*f)(void *arg, const struct liv
 		f(arg, &blocks[i]);
 }
 
+static unsigned copies; /* of modules and threads */
+void scan_keep_copy(const struct session *s, struct kept_image *image)
+{
+	copies += s == &session && image == &scan.live.image;
+}
+
+void scan_keep_look(struct session *s)
+{
+	(void)s;
+}
+
 void ignored_copy(struct ignored *to, const struct ignored *from)
 {
 	to->n = from->n;
@@ -283,6 +294,11 @@ static void check_copy(void)
 		is("a stack's number", scan.live.stacks.v[i].number, stacks[i].number);
 		is("a stack", scan.live.stacks.v[i].stack, stacks[i].stack);
 	}
+	is("modules and threads are not wanted", copies, 0);
+	live_ask(&scan, STAMP);
+	scan.live.image.wanted = true;
+	scan_reached(&session, STAMP);
+	is("modules and threads", copies, 1);
 }
 
 /* Each reason for which blocks may be missing, alone. */

@@ -89,7 +89,7 @@ static void begin(void)
 		.opt = &opt, .scan = &scan, .out = &out, .queued.lock = PTHREAD_MUTEX_INITIALIZER};
 	session.stats.events = 40;
 	session.stats.allocations = 3;
-	scan = (struct scan){.scans = 6, .events = 41};
+	scan = (struct scan){.scans = 6, .events = 41, .label = "mark:x"};
 	w = (struct work){.scanner = &scanner,
 			  .s = &session,
 			  .q = &scan,
@@ -408,6 +408,7 @@ static void put_case(unsigned how, enum scan_asker asker)
 	is("once", solved, 1);
 	is("the end was there", scan.ended, end);
 	is("scans", scan.scans, judged ? 7 : 6);
+	is("number", w.number, judged ? 7 : 0);
 	is("held for", scan.result.pause_ns, end ? 9 : 0);
 	is("how it went", scan.result.state, end && judged ? MS_SCAN_LOST : 0);
 	is("read", scan.result.read_bytes, end && judged ? 4096 : 0);
@@ -423,7 +424,7 @@ static void check_long(void)
 	char mark[256] = "";
 	memset(mark, 'm', sizeof mark - 1);
 	begin();
-	opt.leak_mark = mark;
+	snprintf(scan.label, sizeof scan.label, "mark:%s", mark);
 	w.request.asker = SCAN_BY_MARK;
 	scan_put_result(&w);
 	is("a long one", (uint64_t)(strchr(heads(), ' ') - heads()), 1);

@@ -207,7 +207,7 @@ static void ask(struct session *s, const struct scanner *as, const char *residen
 	*MS_PUSH(&sc.sessions) = s;
 	sc.event = eventfd(0, EFD_NONBLOCK);
 	s->name = "prog";
-	check(what, scanner_ask(&sc, resident), taken);
+	check(what, scanner_ask(&sc, resident, false), taken);
 	check(what, sc.queue.n, taken && !answer);
 	if (sc.queue.n)
 		check(what, sc.queue.v[0].asker, askers[resident != NULL]);

@@ -71,6 +71,11 @@ void wake_up(struct wake *w)
 	woken += w == &drain;
 }
 
+void scan_keep_look(struct session *s)
+{
+	(void)s;
+}
+
 void scan_work_on(struct scanner *by, struct session *s, enum scan_asker asker)
 {
 	sprintf(work + strlen(work), "%c%u%s ", s == &session ? 's' : 'o', asker,
@@ -162,6 +167,7 @@ int usleep(useconds_t us)
 static void begin(void)
 {
 	static struct scanner one;
+	static const struct session_options session_opt = {.leak_mark = "here"};
 	MS_FREE(one.sessions.v, one.queue.v);
 	one = (struct scanner){.opt = &opt, .started = true, .drain = &drain, .event = 3};
 	pthread_mutex_init(&one.lock, NULL);
@@ -173,6 +179,7 @@ static void begin(void)
 	scan = other_scan = (struct scan){.busy = 0};
 	session = (struct session){.scan = &scan,
 				   .mem = &mem,
+				   .opt = &session_opt,
 				   .process.folder = proc,
 				   .process.pid = 5,
 				   .name = "prog",
@@ -420,12 +427,51 @@ static void look_case(uint32_t state, unsigned how)
 	bool held = state >= MG_END_HELD && state <= MG_END_NAP && !busy;
 	is("woken", woken, by && held ? 100 : 0);
 	queued("a mark", by && mark && !busy && !ending ? "s2 " : "");
+	is("its label", strcmp(scan.label, by && mark && !busy ? "mark:here" : ""), 0);
 	is("due", scan.due, by && mark && busy);
 	is("the mark is seen", session.leak_mark_due, mark && !by);
 }
 
+/* The scans of --retention-at, a moment each: once something is as large, and in steps. */
+static void check_moments(void)
+{
+	begin();
+	opt.at_live = 3 << 20;
+	opt.at_rss = 5 << 20;
+	opt.every_ns = 2000000000;
+	scanner_moments(sc, &session, 0, 100);
+	queued("nothing is as large", "");
+	scan.live_bytes = 3 << 20;
+	scanner_moments(sc, &session, (5 << 20) - 1, 2000000099);
+	queued("live", "s2 ");
+	is("its label", strcmp(scan.label, "live:3.0 MiB"), 0);
+	sc->queue.n = 0;
+	scan.busy = 0;
+	scanner_moments(sc, &session, 5 << 20, 2000000099);
+	queued("resident", "s2 ");
+	is("its label", strcmp(scan.label, "rss:5.0 MiB"), 0);
+	scanner_moments(sc, &session, 5 << 20, 2000000100);
+	queued("every, while one waits", "s2 ");
+	is("due", scan.due, true);
+	is("its label is for later", strcmp(scan.due_label, "every:2s"), 0);
+	sc->queue.n = 0;
+	scan.busy = 0;
+	scan.due = false;
+	scanner_moments(sc, &session, 5 << 20, 4000000099);
+	queued("all that is over", "");
+	scanner_moments(sc, &session, 5 << 20, 4000000100);
+	queued("every", "s2 ");
+	sc->queue.n = 0;
+	scan.busy = 0;
+	sc->traced = 5;
+	scanner_moments(sc, &session, 5 << 20, 6000000100);
+	queued("a traced one", "");
+	opt.at_live = opt.at_rss = opt.every_ns = 0;
+}
+
 static void check_look(void)
 {
+	check_moments();
 	for (uint32_t state = MG_END_NONE; state <= MG_END_LATE; state++)
 		for (unsigned how = 0; how < 16; how++)
 			look_case(state, how);
@@ -538,7 +584,7 @@ static void check_ask(void)
 	for (int moments = 0; moments < 2; moments++) {
 		const char *label = moments ? "now" : NULL, *both = moments ? resident : tell;
 		begin();
-		is("asked", scanner_ask(sc, label), true);
+		is("asked", scanner_ask(sc, label, false), true);
 		queued("both", both);
 		is("awaited", sc->awaited, 2);
 		is("no answer yet", scanner_answer(sc) != NULL, false);
@@ -546,12 +592,12 @@ static void check_ask(void)
 		CHECK(!strcmp(sc->label, moments ? "now" : ""), "%s", sc->label);
 		begin();
 		other_scan.busy = 1;
-		scanner_ask(sc, label);
+		scanner_ask(sc, label, false);
 		queued("one is busy", (char[]){'s', both[1], ' ', 0});
 		CHECK(!strcmp(sc->answer, busy), "%s", sc->answer);
 		begin();
 		sc->tree = true;
-		scanner_ask(sc, label);
+		scanner_ask(sc, label, false);
 		queued("none", "");
 		is("told at once", events, 1);
 		const char *answer = scanner_answer(sc);
@@ -559,27 +605,27 @@ static void check_ask(void)
 		is("once", scanner_answer(sc) != NULL, false);
 		begin();
 		sc->traced = 5;
-		scanner_ask(sc, label);
+		scanner_ask(sc, label, false);
 		queued("not who is traced", both + 3);
 		begin();
 		mem.end_state = MG_END_HELD;
-		scanner_ask(sc, label);
+		scanner_ask(sc, label, false);
 		queued("not who ends", both + 3);
 		begin();
 		session.ending = SESSION_RUNS + 1;
 		scan.moments = other_scan.moments = MS_RESIDENT_MOMENTS_MAX - 2;
-		scanner_ask(sc, label);
+		scanner_ask(sc, label, false);
 		queued("no moment is left", moments ? "" : both + 3);
 		begin();
 		scan.moments = MS_RESIDENT_MOMENTS_MAX - 3;
-		scanner_ask(sc, label);
+		scanner_ask(sc, label, false);
 		queued("the last moment", both);
 		begin();
 		opt.wish = SCAN_NO;
-		is("leaks are not looked for", scanner_ask(sc, label), moments);
+		is("leaks are not looked for", scanner_ask(sc, label, false), moments);
 		opt.wish = SCAN_YES;
 		sc->started = false;
-		is("off", scanner_ask(sc, label), false);
+		is("off", scanner_ask(sc, label, false), false);
 	}
 }
 
