@@ -405,28 +405,58 @@ static void check_work(void)
 		const char *what, *did, *answer;
 		enum scan_asker asker;
 		bool resident, no_wish, gone;
+		enum scan_wish retention;
 	} cases[] = {
 		{"--tell", "stop ask await open resume end name solve put close",
 		 "prog (pid 5): 8 B in 1 block unreachable; stopped for 0.00 ms\n", SCAN_BY_TELL, 0,
-		 0, 0},
+		 0, 0, SCAN_NO},
 		{"a mark", "stop ask await open resume end name solve put close", "", SCAN_BY_MARK,
-		 0, 0, 0},
+		 0, 0, 0, SCAN_NO},
 		{"the end",
 		 "held stop ask await, held open resume end name solve put the end close", "",
-		 SCAN_BY_END, 0, 0, 0},
-		{"it is gone", "held resume end put the end close", "", SCAN_BY_END, 0, 0, 1},
+		 SCAN_BY_END, 0, 0, 0, SCAN_NO},
+		{"it is gone", "held resume end put the end close", "", SCAN_BY_END, 0, 0, 1,
+		 SCAN_NO},
 		{"what is resident", "stop resident ask resume await end name put close",
-		 "prog (pid 5): RSS; stopped for 0.00 ms\n", SCAN_BY_TELL_RESIDENT, 0, 0, 0},
+		 "prog (pid 5): RSS; stopped for 0.00 ms\n", SCAN_BY_TELL_RESIDENT, 0, 0, 0,
+		 SCAN_NO},
 		{"both", "stop resident ask await open resume end name solve put close", "",
-		 SCAN_BY_MARK, 1, 0, 0},
-		{"no leaks", "stop ask resume await end name put close", "", SCAN_BY_MARK, 0, 1, 0},
+		 SCAN_BY_MARK, 1, 0, 0, SCAN_NO},
+		{"--tell retention",
+		 "stop ask await open threads listed stacks read resume end name solve put what "
+		 "keeps found close",
+		 "prog (pid 5): 8 B in 1 block unreachable; stopped for 0.00 ms\n"
+		 "prog (pid 5): a keeps 1 B of 2 B; 3 B unreachable; stopped for 0.00 ms\n",
+		 SCAN_BY_TELL, 0, 0, 0, SCAN_YES},
+		{"the end and what keeps",
+		 "held stop ask await, held open threads listed stacks read resume end name solve "
+		 "put the end what keeps found close",
+		 "", SCAN_BY_END, 0, 0, 0, SCAN_YES},
+		{"what keeps without leaks", "stop ask resume await end name put close", "",
+		 SCAN_BY_MARK, 0, 1, 0, SCAN_YES},
+		{"no leaks", "stop ask resume await end name put close", "", SCAN_BY_MARK, 0, 1, 0,
+		 SCAN_NO},
 	};
+	for (int asker = SCAN_BY_END; asker <= SCAN_BY_TELL_RESIDENT; asker++) {
+		begin();
+		opt.wish = SCAN_YES;
+		opt.retention = SCAN_AUTO;
+		scan_of.live = (struct scan_live){.blocks = &b, .count = 1};
+		will.threads = 2;
+		scan_work_on(&scanner, &session, (enum scan_asker)asker);
+		is("auto", strstr(done, "keeps found") != NULL,
+		   asker == SCAN_BY_TELL || asker == SCAN_BY_MARK);
+		done[0] = '\0';
+		scanner.answer[0] = '\0';
+	}
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		begin();
 		scan_of.live = (struct scan_live){.blocks = &b, .count = 1};
 		will.threads = cases[i].gone ? 0 : 2;
 		will.why = ESRCH;
 		opt.wish = cases[i].no_wish ? SCAN_NO : SCAN_YES;
+		opt.retention = cases[i].retention;
+		scanner.tells_kept = cases[i].retention == SCAN_YES;
 		session_options.resident = cases[i].resident;
 		scan_work_on(&scanner, &session, cases[i].asker);
 		did(cases[i].what, cases[i].did);

@@ -631,6 +631,7 @@ static void check_user(void)
  * heaps, stacks, and what belongs to a module. */
 static void check_ranges(void)
 {
+	static const struct ms_range mapped = {0x12000, 0x14000, 7};
 	struct roots_kept kept = {0};
 	char got[200] = "";
 	size_t at = 0;
@@ -650,14 +651,19 @@ static void check_ranges(void)
 	threads[0].tp = 0xd3f00;
 	roots.thread_count = 1;
 	roots.kept = &kept;
+	*MS_PUSH(&kept.locals) = (struct graph_range){0xd3e00, 0xd4800};
+	kept.mapped = &mapped;
+	kept.mapped_count = 1;
 	roots_look(&roots);
 	for (size_t i = 0; i < kept.ranges.n; i++)
 		at += (size_t)snprintf(got + at, sizeof got - at, "%x-%x ",
 				       (unsigned)kept.ranges.v[i].start,
 				       (unsigned)kept.ranges.v[i].end);
-	CHECK(!strcmp(got, "10000-20000 40000-48000 59000-80000 "), "ranges: %s", got);
+	CHECK(!strcmp(got, "10000-12000 12000-14000 14000-20000 40000-48000 59000-80000 "
+			   "d0000-d3000 "),
+	      "ranges: %s", got);
 	CHECK(kept.heaps.n == 1 && kept.heaps.v[0].start == 0xb0000, "heaps: %zu", kept.heaps.n);
-	MS_FREE(kept.ranges.v, kept.heaps.v);
+	MS_FREE(kept.ranges.v, kept.heaps.v, kept.locals.v);
 }
 
 int main(void)

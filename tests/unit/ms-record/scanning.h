@@ -15,7 +15,7 @@
 #define THREADS 2 /* of which the C library keeps something */
 
 static struct scanner scanner;
-static struct scan_options opt = {.ns = 100 * MS};
+static struct scan_options opt = {.ns = 100 * MS, .retention = SCAN_NO};
 static struct session_options session_options;
 static struct session session;
 static struct scan scan_of;
@@ -273,6 +273,44 @@ void resident_take(struct work *k, pid_t tid)
 {
 	(void)k;
 	note(tid == 5 ? "resident" : "resident?");
+}
+
+void scan_keep_begin(struct work *k)
+{
+	(void)k;
+	note("threads listed");
+}
+
+void scan_keep_read(struct work *k)
+{
+	(void)k;
+	note("stacks read");
+}
+
+void scan_keep_find(struct work *k)
+{
+	if (!k->retains)
+		return;
+	note("what keeps found");
+	k->keeps.live_bytes = 5;
+	k->keeps.kept_bytes = 2;
+}
+
+void scan_keep_free(struct work *k)
+{
+	(void)k;
+}
+
+bool kept_say(const struct work *k, char *text, size_t room)
+{
+	snprintf(text, room, "a keeps 1 B of 2 B");
+	return k->retains;
+}
+
+const char *kept_state_words(const struct work *k)
+{
+	(void)k;
+	return NULL;
 }
 
 void resident_free(struct work *k)
