@@ -34,7 +34,8 @@ static bool is_done(const struct kept_scan *s)
 /* Fills k->scans with the last scan of each process, or with those of number `scan`. */
 static void choose_scans(struct model *m, struct kept *k, int64_t scan)
 {
-	k->scans = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *k->scans);
+	struct kept_scan *v = ms_arena_alloc(&m->arena, (m->processes.n + 1) * sizeof *v);
+	k->scans = v;
 	sqlite3_stmt *st = model_ask(
 		m, "SELECT r.process, r.scan, s.label, r.state, s.time_ns, r.live_bytes,"
 		   " r.kept_bytes, r.unreachable_bytes FROM retention r LEFT JOIN scan s"
@@ -51,11 +52,12 @@ static void choose_scans(struct model *m, struct kept *k, int64_t scan)
 		s.state = text_in(m, st, 3) ?: "unknown";
 		if (s.process == NONE || (scan ? s.id != scan : !is_before(m, &s)))
 			continue;
-		struct kept_scan *last = k->scan_count ? &k->scans[k->scan_count - 1] : NULL;
-		if (!last || last->process != s.process)
-			k->scans[k->scan_count++] = s;
-		else if (is_done(&s) || !is_done(last))
-			*last = s;
+		size_t n = k->scan_count;
+		/* each process once, also where a damaged table does not name them in order */
+		if (!n || v[n - 1].process < s.process)
+			v[k->scan_count++] = s;
+		else if (v[n - 1].process == s.process && (is_done(&s) || !is_done(&v[n - 1])))
+			v[n - 1] = s;
 	}
 }
 
