@@ -323,6 +323,14 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 	}
 }
 
+/* Tells whether a record has a field that can be read. A hostile trace may have millions of records
+ * without any, which would fill memory. */
+static bool has_field(struct ms_record rec)
+{
+	struct ms_field f;
+	return ms_record_field(&rec, &f) == MS_FMT_OK;
+}
+
 static bool take_records(struct ms_recording *t, const struct ms_block *b)
 {
 	const struct ms_column *c = ms_block_column(b, MS_RECORDS_COLUMN);
@@ -334,7 +342,7 @@ static bool take_records(struct ms_recording *t, const struct ms_block *b)
 		begin_symbols(t);
 	ms_record_reader_init(&reader, c ? c->data : NULL, c ? c->size : 0);
 	while ((rc = ms_record_next(&reader, &rec)) == MS_FMT_OK)
-		good &= take_record(t, b->type, rec);
+		good &= has_field(rec) && take_record(t, b->type, rec);
 	return good && rc == MS_FMT_END;
 }
 

@@ -90,7 +90,7 @@ def records(kind, *each, number=0):
 def header(**change):
     h = dict(major=1, minor=0, size=48, need=0, hint=0, machine=62, bytes=8, tick=100000)
     h.update(change)
-    head = b"\x89MST\r\n\x1a\n" + struct.pack("<HHIQQHBBI", *(h[k] for k in ("major", "minor", "size", "need", "hint", "machine", "bytes")), 0, h["tick"])
+    head = b"\x89MST\r\n\x1a\n" + struct.pack("<HHIQQHBBII", *(h[k] for k in ("major", "minor", "size", "need", "hint", "machine", "bytes")), 0, h["tick"], 0)
     return head + crc(head)
 
 
@@ -117,8 +117,23 @@ def make(name, data):
         os.remove(name)
 
 
+def numbered(pieces):
+    """Blocks that have no number yet are given the next one: a reader passes over those that do not come in order."""
+    out, number = bytearray(), 0
+    for piece in pieces:
+        at = 0
+        while piece[at:at + 8] == SYNC and len(piece) >= at + 48:
+            head = piece[at:at + 12] + struct.pack("<I", number) + piece[at + 16:at + 44]
+            if piece[at + 12:at + 16] == bytes(4):
+                piece = piece[:at] + head + crc(head) + piece[at + 48:]
+            number += 1
+            at += 48 + struct.unpack_from("<I", piece, at + 32)[0]
+        out += piece
+    return bytes(out)
+
+
 def trace(name, *blocks, head=None):
-    make(name + ".trace", (head or header()) + b"".join(blocks))
+    make(name + ".trace", (head or header()) + numbered(blocks))
 
 
 # ---- traces ----
