@@ -102,30 +102,21 @@ static void take_turns(struct keep *k)
 
 /* ---- all steps ---- */
 
-static void take_numbers(struct keep *k, uint64_t edges)
-{
-	k->pre = keep_take(k, k->nodes, sizeof *k->pre);
-	uint32_t **const by_number[] = {&k->vertex,     &k->slot,       &k->pred,      &k->idom,
-					&k->scratch[0], &k->scratch[1], &k->scratch[2]};
-	for (size_t i = 0; i < sizeof by_number / sizeof *by_number; i++)
-		*by_number[i] = keep_take(k, k->room, sizeof(uint32_t));
-	k->target = keep_take(k, edges, sizeof *k->target);
-}
-
-static void find(struct keep *k, uint64_t edges)
+static void find(struct keep *k)
 {
 	bool again = true;
 	order_roots(k);
 	order_mappings(k);
-	if (!keep_over(k))
-		keep_leaves(k);
-	if (!keep_over(k))
-		take_numbers(k, edges);
 	for (uint32_t round = 0; again && !keep_over(k); round++) {
 		take_turns(k);
-		keep_reach(k);
+		if (round)
+			keep_number_again(k);
+		else
+			keep_number(k);
 		if (!keep_over(k))
 			keep_dominate(k);
+		if (!keep_over(k))
+			keep_reach(k);
 		again = !keep_over(k) && keep_share(k, round < ROUNDS_MOST);
 	}
 	if (!keep_over(k))
@@ -152,7 +143,7 @@ void keep_find(const struct keep_input *in, struct keep_result *out)
 	if (slots >= UINT32_MAX || (uint64_t)k.nodes + in->root_count >= NEAR_CLASS)
 		k.state = KEEP_MEMORY;
 	else
-		find(&k, slots);
+		find(&k);
 	if (!keep_over(&k))
 		keep_tell(&k, out);
 	keep_drop_all(&k);

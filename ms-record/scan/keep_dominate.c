@@ -1,77 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Numbers the nodes depth first and finds their dominators, by the semi-NCA algorithm (Georgiadis
- * and Tarjan). Nothing recurses: a list of millions of blocks is one path.
+ * Finds the dominators of the numbers, by the semi-NCA algorithm (Georgiadis and Tarjan).
  */
 #include <string.h>
 
 #include "keep_work.h"
 
 #define STEPS 0xfffffu /* steps between two looks at the clock, less 1 */
-
-/* ---- numbers ---- */
-
-/* Returns the nodes that edges or words of a node point to. */
-static inline const uint32_t *targets_of(const struct keep *k, uint32_t node, uint32_t *count)
-{
-	const uint32_t *first =
-		keep_is_root(k, node) ? &k->first_word[node - k->nodes] : &k->in->first_edge[node];
-	*count = first[1] - first[0];
-	return (keep_is_root(k, node) ? k->word_to : k->in->edges) + first[0];
-}
-
-static uint32_t enter(struct keep *k, uint32_t node, uint32_t parent)
-{
-	uint32_t i = ++k->count, count;
-	const uint32_t *to = targets_of(k, node, &count);
-	for (uint32_t e = 0; e < count && e < 8; e++) {
-		__builtin_prefetch(&k->pre[to[e]]);
-		__builtin_prefetch(&k->in->first_edge[to[e]]);
-	}
-	k->vertex[i] = node;
-	k->idom[i] = parent;
-	k->scratch[0][i] = k->slot[i];
-	k->slot[i + 1] = k->slot[i] + count;
-	if (!keep_is_root(k, node))
-		k->pre[node] = i;
-	return i;
-}
-
-/* Gives numbers to the node and to those that it leads to and that have none. These are of its
- * rank: what is of a lower one has a number already. */
-static void search(struct keep *k, uint32_t node)
-{
-	uint32_t *next = k->scratch[0]; /* of each number: the next slot to follow */
-	uint32_t i = enter(k, node, 0), steps = 0;
-	while (i && !keep_over_at(k, ++steps)) {
-		uint32_t at = next[i], end = k->slot[i + 1], known = 1, count;
-		uint32_t from = k->slot[i];
-		const uint32_t *to = targets_of(k, k->vertex[i], &count);
-		for (; at < end && (known = k->pre[to[at - from]]); at++)
-			k->target[at] = known < k->rank_from || known == i ? 0 : known;
-		next[i] = at + 1;
-		if (at == end)
-			i = k->idom[i];
-		else
-			i = k->target[at] = enter(k, to[at - from], i);
-	}
-}
-
-static void number(struct keep *k)
-{
-	const uint32_t *turns = k->turns;
-	k->count = k->slot[1] = 0;
-	for (uint32_t i = 0; i < k->nodes; i++)
-		k->pre[i] = k->near[i] == NEAR_LEAF ? PRE_LEAF : 0;
-	for (uint32_t i = 0; i < k->in->root_count; i++) {
-		if (!i || !keep_same_rank(k, i - 1, i))
-			k->rank_from = k->count + 1;
-		search(k, k->nodes + turns[i]);
-	}
-	k->rank_from = k->count + 1;
-	for (uint32_t i = 0; i < k->in->mapping_count; i++)
-		if (k->lone[i])
-			search(k, k->mappings_at + i);
-}
 
 /* ---- predecessors ---- */
 
@@ -82,9 +16,8 @@ static void find_predecessors(struct keep *k)
 	uint32_t *count = k->scratch[0], slots = k->slot[k->count + 1], sum = 0;
 	memset(count, 0, ((size_t)k->count + 1) * sizeof *count);
 	for (uint32_t s = 0; s < slots; s++)
-		if (k->target[s] != PRE_LEAF)
+		if (k->target[s] < TARGET_OTHER)
 			count[k->target[s]]++;
-	count[0] = 0;
 	for (uint32_t i = 1; i <= k->count; i++) {
 		sum += count[i] > 1 ? count[i] : 0;
 		k->pred[i] = sum; /* the end, from where the list is filled */
@@ -92,10 +25,12 @@ static void find_predecessors(struct keep *k)
 	k->pred[k->count + 1] = sum;
 	keep_drop(k, k->pred_of);
 	k->pred_of = keep_take(k, sum, sizeof *k->pred_of);
+	if (!k->pred_of)
+		return;
 	for (uint32_t i = k->count; i && !keep_over_at(k, i); i--)
 		for (uint32_t s = k->slot[i]; s < k->slot[i + 1]; s++) {
 			uint32_t to = k->target[s];
-			if (to != PRE_LEAF && count[to] > 1)
+			if (to < TARGET_OTHER && count[to] > 1)
 				k->pred_of[--k->pred[to]] = i;
 		}
 }
@@ -148,9 +83,7 @@ static void find_dominators(struct keep *k)
 
 void keep_dominate(struct keep *k)
 {
-	number(k);
-	if (!keep_over(k))
-		find_predecessors(k);
+	find_predecessors(k);
 	if (!keep_over(k))
 		find_dominators(k);
 }

@@ -28,15 +28,12 @@ static uint32_t find_groups(struct keep *k)
 	k->group_mask = keep_take(k, k->group_count, sizeof *k->group_mask);
 	if (k->state != KEEP_DONE)
 		return 0;
-	for (uint32_t i = 1; i <= k->count && !keep_over_at(k, i); i++) {
-		uint32_t node = k->vertex[i];
-		if (i + 16 <= k->count && !keep_is_root(k, k->vertex[i + 16]))
-			__builtin_prefetch(&k->weight[k->vertex[i + 16]]);
+	for (uint32_t i = 1; i <= k->count; i++) {
 		if (!k->idom[i]) {
 			k->group_at[group[i]] = i;
-			shared += !keep_is_seed(k, node);
+			shared += !keep_is_seed(k, k->vertex[i]);
 		}
-		k->group_bytes[group[i]] += keep_is_root(k, node) ? 0 : k->weight[node];
+		k->group_bytes[group[i]] += k->weight[i];
 	}
 	return shared;
 }
@@ -183,7 +180,7 @@ static uint32_t root_of_bit(const struct keep *k, uint32_t bit)
 
 static void add_reach(const struct keep *k, struct reaches *r, uint32_t group)
 {
-	uint32_t near = k->classes[k->near[k->vertex[k->group_at[group]]]].root;
+	uint32_t near = k->classes[k->near[k->group_at[group]]].root;
 	uint64_t mask = k->group_mask[group] & ~OTHERS, bytes = k->group_bytes[group];
 	for (uint64_t m = mask; m; m &= m - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(m);

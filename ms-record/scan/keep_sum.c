@@ -105,6 +105,7 @@ static void count_type(struct keep *k, uint32_t row, uint64_t type)
 
 /* Describes where a block is put. */
 struct put {
+	uint32_t node, stack;
 	uint32_t parent,
 		class; /* the dominator's row; the block's path class, a leaf's pointer's */
 	bool leaf;
@@ -112,11 +113,11 @@ struct put {
 	uint32_t joined; /* blocks that joined rows one behind the other, up to the dominator */
 };
 
-/* Puts a block into its row. Returns the row; *joined as in struct put, with this block. */
-static uint32_t put_block(struct keep *k, uint32_t node, const struct put *p, uint32_t *joined)
+/* Puts a block into its row, but for its bytes. Returns the row; *joined as in struct put, with this
+ * block. */
+static uint32_t put_block(struct keep *k, const struct put *p, uint32_t *joined)
 {
-	const struct graph_block *b = &k->in->blocks[node];
-	struct keep_pair *pair = pair_of(k, p->parent, b->stack, p->class, p->leaf);
+	struct keep_pair *pair = pair_of(k, p->parent, p->stack, p->class, p->leaf);
 	*joined = 0;
 	if (!pair)
 		return 0;
@@ -128,21 +129,20 @@ static uint32_t put_block(struct keep *k, uint32_t node, const struct put *p, ui
 	else if (r->offset != p->offset)
 		r->offset = KEEP_NONE;
 	r->depth = r->depth > *joined ? r->depth : *joined + 1;
-	r->bytes += b->size;
 	r->blocks++;
 	pair->blocks++;
 	struct keep_class *c = &k->classes[pair->class];
 	if (pair->repeats && c->run <= *joined) /* the search for paths did not come to leaves */
 		c->run = *joined + 1;
-	if (k->in->types && k->in->types[node])
-		count_type(k, pair->row, k->in->types[node]);
+	if (k->in->types && k->in->types[p->node])
+		count_type(k, pair->row, k->in->types[p->node]);
 	return pair->row;
 }
 
-static uint32_t put_mapping(struct keep *k, uint32_t node, uint32_t parent)
+static uint32_t put_mapping(struct keep *k, uint32_t node, uint32_t stack, uint32_t parent)
 {
 	bool joined;
-	uint32_t r = row_below(k, parent, ROW_MAPPINGS, keep_stack(k, node), &joined);
+	uint32_t r = row_below(k, parent, ROW_MAPPINGS, stack, &joined);
 	k->rows[r].mapped_bytes += k->in->mapping_bytes[node - k->mappings_at];
 	return r;
 }
@@ -166,7 +166,7 @@ static bool note_offsets(struct keep *k, uint32_t i)
 	bool leaves = false;
 	for (uint32_t s = k->slot[i]; s < k->slot[i + 1]; s++) {
 		uint32_t to = k->target[s], *at = k->pre;
-		if (!to || (to != PRE_LEAF && k->idom[to] != i))
+		if (to != PRE_LEAF && (to >= TARGET_OTHER || k->idom[to] != i))
 			continue;
 		if (to == PRE_LEAF) {
 			to = k->in->edges[k->in->first_edge[k->vertex[i]] + s - k->slot[i]];
@@ -181,47 +181,52 @@ static bool note_offsets(struct keep *k, uint32_t i)
 	return leaves;
 }
 
-/* Puts the leaves that number `i` points to into their rows. */
-static void put_leaves(struct keep *k, uint32_t i)
+/* Puts the leaves that number `i` points to into their rows. Returns their bytes. */
+static uint64_t put_leaves(struct keep *k, uint32_t i)
 {
 	const uint32_t *edges = &k->in->edges[k->in->first_edge[k->vertex[i]]];
+	uint64_t bytes = 0;
 	struct put p = {.parent = k->scratch[1][i],
-			.class = k->near[k->vertex[i]],
+			.class = k->near[i],
 			.leaf = true,
 			.joined = k->scratch[2][i]};
 	for (uint32_t s = k->slot[i]; s < k->slot[i + 1]; s++) {
-		uint32_t node = edges[s - k->slot[i]], joined;
-		if (k->target[s] != PRE_LEAF || k->pre[node] == PRE_COUNTED)
+		uint32_t joined;
+		p.node = edges[s - k->slot[i]];
+		if (k->target[s] != PRE_LEAF || k->pre[p.node] == PRE_COUNTED)
 			continue;
-		p.offset = k->pre[node];
-		k->pre[node] = PRE_COUNTED;
-		put_block(k, node, &p, &joined);
+		const struct graph_block *b = &k->in->blocks[p.node];
+		p.offset = k->pre[p.node];
+		p.stack = b->stack;
+		k->pre[p.node] = PRE_COUNTED;
+		k->rows[put_block(k, &p, &joined)].bytes += b->size;
+		bytes += b->size;
 	}
+	return bytes;
 }
 
 static inline void prefetch(const struct keep *k, uint32_t i)
 {
-	if (i + AHEAD > k->count || keep_is_root(k, k->vertex[i + AHEAD]))
+	if (i + AHEAD > k->count || keep_is_root(k, k->vertex[i + AHEAD]) ||
+	    k->slot[i + AHEAD] == k->slot[i + AHEAD + 1])
 		return;
-	uint32_t node = k->vertex[i + AHEAD];
-	__builtin_prefetch(&k->near[node]);
-	__builtin_prefetch(&k->in->first_edge[node]);
-	if (node < k->mappings_at)
-		__builtin_prefetch(&k->in->blocks[node]);
+	__builtin_prefetch(&k->in->first_edge[k->vertex[i + AHEAD]]);
 }
 
-/* Puts number `i` into its row; `parent`: the row of its dominator. */
+/* Puts number `i` into its row, but for its bytes; `parent`: the row of its dominator. */
 static void put_number(struct keep *k, uint32_t i, uint32_t parent)
 {
-	uint32_t node = k->vertex[i], *row = k->scratch[1], *joined = k->scratch[2];
-	struct put p = {.parent = parent,
-			.class = k->near[node],
+	uint32_t *row = k->scratch[1], *joined = k->scratch[2];
+	struct put p = {.node = k->vertex[i],
+			.stack = k->site[i],
+			.parent = parent,
+			.class = k->near[i],
 			.offset = k->scratch[0][i],
 			.joined = joined[k->idom[i]]};
-	if (node < k->mappings_at)
-		row[i] = put_block(k, node, &p, &joined[i]);
+	if (p.node < k->mappings_at)
+		row[i] = put_block(k, &p, &joined[i]);
 	else
-		row[i] = put_mapping(k, node, parent);
+		row[i] = put_mapping(k, p.node, p.stack, parent);
 }
 
 static void put_all(struct keep *k)
@@ -240,8 +245,10 @@ static void put_all(struct keep *k)
 			put_number(k, i, parent);
 		else if (!keep_is_root(k, node))
 			k->rows[row[i]].mapped_bytes += k->in->mapping_bytes[node - k->mappings_at];
-		if (note_offsets(k, i))
-			put_leaves(k, i);
+		uint64_t leaves = note_offsets(k, i) ? put_leaves(k, i) : 0, all = k->weight[i];
+		if (node < k->mappings_at)
+			k->rows[row[i]].bytes +=
+				all < UINT32_MAX ? all - leaves : k->in->blocks[node].size;
 	}
 }
 

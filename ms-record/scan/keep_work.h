@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
  * Declares what the files of keep_find share.
  *
- *   keep_leaves    blocks without pointers that one block alone points to: they need no number
- *   keep_reach     breadth first, rank by rank: which root is nearest, on which path
- *   keep_dominate  depth first, from here on nodes have numbers; predecessors; dominators
+ *   keep_number    depth first: from here on nodes have numbers; blocks without pointers that one
+ *                  block alone points to (leaves) need none
+ *   keep_dominate  predecessors; dominators
+ *   keep_reach     breadth first: which root is nearest, on which path
  *   keep_share     blocks that no root has alone: sets of roots, observers. If there are new ones,
- *                  back to keep_reach, at most 3 times.
+ *                  back to keep_number, at most 3 times.
  *   keep_sum       blocks, summed up to rows by site below their dominators
  *   keep_tell      rows that are too small left out, the others in their order
  *
  * Numbers are given depth first to the roots of the lowest rank, and what they reach, then to those
  * of the next. An edge that does not count leads to a lower rank, so to a number given before the
- * first of its own rank.
+ * first of its own rank. What points to each other gets near numbers, so that all that follows
+ * reads memory mostly in order; a second numbering goes through the first one's numbers.
  *
- * Arrays by node, 12 B each: near, pre, weight. By number, 28 B each: vertex, slot, pred, idom,
- * and three whose content changes (scratch). By edge: target, and pred_of for numbers with more
- * than one predecessor.
+ * Arrays by node, 8 B each, of which 4 only while nodes get numbers: pre, heavy. By number, 40 B
+ * each: vertex, site, weight, slot, pred, idom, near, and three whose content changes (scratch). By
+ * edge: target, and pred_of for numbers with more than one predecessor.
  */
 #pragma once
 
@@ -23,20 +25,21 @@
 
 #define ROUNDS_MOST 3u
 
-/* near: a path class, or one of these. While the search is on its way, the class of the node it was
+/* near: a path class, or this. While the search is on its way, the class of the number it was
  * reached from, with NEAR_PENDING and the parity of its distance. */
-#define NEAR_NONE UINT32_MAX          /* not reached */
-#define NEAR_LEAF (UINT32_MAX - 1)    /* has no number: keep_leaves */
-#define NEAR_SEEN (UINT32_MAX - 2)    /* only while mappings that are roots are looked for */
-#define NEAR_COVERED (UINT32_MAX - 3) /* likewise */
-#define NEAR_SPECIAL (UINT32_C(1) << 31)
+#define NEAR_NONE UINT32_MAX /* not reached */
 #define NEAR_PENDING (UINT32_C(1) << 30)
 #define NEAR_PARITY (UINT32_C(1) << 29)
 #define NEAR_CLASS (NEAR_PARITY - 1)
 
-/* pre, target: a number, 0, or these */
+/* pre: a number; 0 = none yet; or one of these */
 #define PRE_LEAF UINT32_MAX
 #define PRE_COUNTED (UINT32_MAX - 1) /* a leaf that is in its row */
+#define PRE_SEEN (UINT32_MAX - 2)    /* only while mappings that are roots are looked for */
+#define PRE_COVERED (UINT32_MAX - 3) /* likewise */
+
+/* target: a number; with this flag if the edge does not count; PRE_LEAF */
+#define TARGET_OTHER (UINT32_C(1) << 30)
 
 /* Maps pairs of numbers to numbers that are not 0. All zero = empty. */
 struct keep_map {
@@ -102,21 +105,25 @@ struct keep {
 	bool *lone;      /* of each mapping: it is a root by itself */
 	uint32_t *by_size, *place; /* the mappings, largest first; each one's place there */
 
-	uint32_t *near, *pre, *weight; /* weight: bytes, with those of the leaves, up to 4 GiB */
 	uint64_t live_bytes;
-	uint32_t room; /* what arrays by number can hold */
+	uint32_t *pre;   /* by node: its number, of a leaf the offset of the pointer to it */
+	uint32_t *heavy; /* by node: as weight, until there are numbers */
+	uint32_t room;   /* what arrays by number can hold */
 
-	uint32_t reached; /* nodes in the queue of keep_reach */
-	uint32_t parity;  /* keep_reach: NEAR_PARITY or 0, of the nodes that are being reached */
+	uint32_t reached; /* numbers in the queue of keep_reach */
+	uint32_t parity;  /* keep_reach: NEAR_PARITY or 0, of the numbers that are being reached */
 	struct keep_class *classes;
 	uint32_t class_count, class_room;
 	struct keep_map class_map;
 
-	uint32_t count;                        /* last number; 0 is the top */
-	uint32_t rank_from;                    /* first number of the present rank */
-	uint32_t *vertex, *slot, *pred, *idom; /* by number */
+	uint32_t count;     /* last number; 0 is the top */
+	uint32_t rank_from; /* keep_number: first number of the present rank */
+	uint32_t *seed_at;  /* numbers of the roots, by their inner numbers; 0 = none */
+	/* By number: node, stack, bytes with those of its leaves (up to 4 GiB), first index in
+	 * `target`, first index in `pred_of`, dominator, path class. */
+	uint32_t *vertex, *site, *weight, *slot, *pred, *idom, *near;
 	uint32_t *scratch[3];
-	uint32_t *target, *pred_of; /* by slot; numbers */
+	uint32_t *target, *pred_of; /* numbers */
 
 	/* keep_share */
 	uint32_t *group_at; /* the numbers whose dominator is the top: roots and shared nodes */
@@ -200,13 +207,15 @@ static inline bool keep_is_seed(const struct keep *k, uint32_t node)
 	return keep_is_root(k, node) || (node >= k->mappings_at && k->lone[node - k->mappings_at]);
 }
 
-void keep_leaves(struct keep *k);
+/* Gives numbers to all nodes that roots lead to, for the first time, or again. */
+void keep_number(struct keep *k);
+void keep_number_again(struct keep *k);
+void keep_dominate(struct keep *k);
 void keep_reach(struct keep *k);
 /* Returns the class of a node with that stack which is reached from a node of class `from`. */
 uint32_t keep_class_below(struct keep *k, uint32_t from, uint32_t stack, bool mapping);
 /* Tells whether class `a` goes before `b`: its root does, or else its key is lower. */
 bool keep_class_before(const struct keep *k, uint32_t a, uint32_t b);
-void keep_dominate(struct keep *k);
 /* Returns whether there are new observers. */
 bool keep_share(struct keep *k, bool observers);
 void keep_sum(struct keep *k);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What keeps blocks alive, in random graphs, against the definitions: a node retains what cannot be
  * reached without it. Each block has a stack of its own, so that rows are blocks. Then random graphs
- * of few stacks, with observers, against the same ones in another order.
+ * of few stacks, with observers, against the same ones in another order, and against those in which
+ * the observers have ranks of their own from the start.
  */
 #include <stdio.h>
 
@@ -436,6 +437,58 @@ static bool same_path(const struct keep_path *x, const struct keep_path *y, cons
 	return same;
 }
 
+static uint64_t mix(uint64_t h, uint64_t more)
+{
+	h = (h ^ more) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+static uint64_t row_hash(const struct keep_result *out, const struct keep_row *r)
+{
+	uint64_t h = r->parent ? row_hash(out, &out->rows[r->parent - 1]) : 1;
+	const uint64_t all[] = {r->root,         r->set != 0,       r->stack,
+				r->mapping,      r->rest,           r->bytes,
+				r->blocks,       r->retained_bytes, r->retained_blocks,
+				r->mapped_bytes, r->offset,         r->depth,
+				r->type,         r->path_blocks,    r->path != KEEP_NONE};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		h = mix(h, all[i]);
+	return h;
+}
+
+/* Returns what is the same for the same rows in any order. */
+static uint64_t rows_hash(const struct keep_result *out)
+{
+	uint64_t sum = out->row_count;
+	for (uint32_t i = 0; i < out->row_count; i++)
+		sum += row_hash(out, &out->rows[i]);
+	return sum;
+}
+
+/* Finds ranks for the observers, up to 3 behind the first, with which the rows are the same without
+ * any observer. */
+static void check_observers(struct made *m, uint32_t t)
+{
+	uint64_t want = rows_hash(&m->out);
+	uint32_t observers[6], n = 0, tries = 1;
+	for (uint32_t i = 0; i < m->roots.n; i++) {
+		if (m->roots.v[i].observes) {
+			observers[n++] = i;
+			tries *= 3;
+		}
+		m->roots.v[i].rank *= 10;
+	}
+	bool same = !n;
+	for (uint32_t k = 0; k < tries && !same; k++) {
+		for (uint32_t i = 0, rest = k; i < n; i++, rest /= 3)
+			m->roots.v[observers[i]].rank = 11 + rest % 3;
+		keep_result_free(&m->out);
+		keep_find(&m->in, &m->out);
+		same = rows_hash(&m->out) == want;
+	}
+	CHECK(same, "graph %u, %u observers", t, n);
+}
+
 static void check_order(uint32_t t)
 {
 	struct made a = {0}, b = {0};
@@ -461,6 +514,7 @@ static void check_order(uint32_t t)
 		for (uint32_t k = 0; k < x->count; k++)
 			CHECK(same_root(x->roots[k], y->roots[k], root), "graph %u", t);
 	}
+	check_observers(&a, t);
 	made_free(&a);
 	made_free(&b);
 }
