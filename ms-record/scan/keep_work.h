@@ -119,7 +119,7 @@ struct keep {
 	uint32_t count;     /* last number; 0 is the top */
 	uint32_t rank_from; /* keep_number: first number of the present rank */
 	uint32_t *seed_at;  /* numbers of the roots, by their inner numbers; 0 = none */
-	/* By number: node, stack, bytes with those of its leaves (up to 4 GiB), first index in
+	/* Arrays by number: node, stack, bytes with those of its leaves (up to 4 GiB), first index in
 	 * `target`, first index in `pred_of`, dominator, path class. */
 	uint32_t *vertex, *site, *weight, *slot, *pred, *idom, *near;
 	uint32_t *scratch[3];
