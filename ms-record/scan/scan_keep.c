@@ -67,9 +67,7 @@ void scan_keep_copy(const struct session *s, struct kept_image *image)
 		qsort(image->modules.v, image->modules.n, sizeof *image->modules.v, by_start);
 	for (size_t i = 0; i < s->threads.all.n; i++) {
 		const struct thread *t = &s->threads.all.v[i];
-		if (!t->gone)
-			*MS_PUSH(&image->tids) =
-				(struct kept_tid){t->tid, t->outer, (uint32_t)i + 1};
+		*MS_PUSH(&image->tids) = (struct kept_tid){t->tid, t->outer, (uint32_t)i + 1};
 	}
 	preexisting_each(s->heap->preexisting, add_before, image);
 	ms_ranges_each(&s->heap->mapped, add_mapped, image);
@@ -107,10 +105,11 @@ void scan_keep_look(struct session *s)
 
 /* ---- while the memory can be read ---- */
 
-/* Returns a thread's index in the trace + 1; 0 = it has made no record. */
+/* Returns a thread's index in the trace + 1; 0 = it has made no record. Of threads that had the same
+ * id one after the other, the last one is meant. */
 static uint32_t index_of(const struct kept_image *image, const struct scan_thread *t)
 {
-	for (size_t i = 0; i < image->tids.n; i++) {
+	for (size_t i = image->tids.n; i-- > 0;) {
 		const struct kept_tid *v = &image->tids.v[i];
 		if (t->inner ? v->inner == t->tid
 			     : v->outer == t->tid || (!v->outer && v->inner == t->tid))

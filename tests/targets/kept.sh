@@ -106,6 +106,15 @@ for how in '' -static; do
 	is "end$how: the list" "$(root variable g_list) $(shared 'g_list + g_middle')" '52000 500 52000 500'
 	is "end$how: the owner" "$(root variable g_owner)" '100000 101'
 done
+# Killed, with all threads there.
+begin ms-record -q --retention --leak-check=yes -o run.trace "$TB/targets/kept/kept"
+kill "$(cat ready)"
+wait $program && fail 'killed: status 0'
+ms-snap -o run.db run.trace
+is 'killed: the owner' "$(root variable g_owner)" '100000 101'
+is "killed: a thread's variable" "$(root thread_local local_block worker-7)" '3000 1'
+is 'killed: a frame' "$(root frame run_worker worker-7)" '50000 50'
+
 begin ms-record -q -o run.trace "$TB/targets/kept/kept"
 : >go
 wait $program

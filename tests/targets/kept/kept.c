@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Keeps blocks in known ways, tells that it is ready by the file `ready`, and goes on when `go` can be opened: see tests/targets/kept.sh.
+ * Keeps blocks in known ways, tells that it is ready by the file `ready`, which has its pid, and goes on when `go` can be opened: see tests/targets/kept.sh.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -139,7 +140,10 @@ int main(void)
 	while (!__atomic_load_n(&ready, __ATOMIC_SEQ_CST))
 		usleep(1000);
 	burn(20);
-	close(open("ready", O_WRONLY | O_CREAT, 0600));
+	int file = open("ready.new", O_WRONLY | O_CREAT, 0600);
+	dprintf(file, "%d\n", (int)getpid());
+	close(file);
+	rename("ready.new", "ready");
 	close(open("go", O_RDONLY));
 	__atomic_store_n(&ready, 100, __ATOMIC_SEQ_CST);
 	pthread_join(thread, NULL);
