@@ -440,7 +440,7 @@ static void add_kept(struct scanner *sc, const struct work *w)
 			 ms_format_duration(b, scan_pause(w)));
 	else
 		return;
-	sc->missed |= why != NULL;
+	sc->missed |= why && why != scan_state_words(MS_SCAN_ENDED);
 }
 
 /* Appends a line like "name (pid 4117): 6.0 MiB in 1,204 blocks unreachable; stopped for 31 ms". */

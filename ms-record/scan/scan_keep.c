@@ -4,12 +4,14 @@
 #include "scan_keep.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "format/trace.h"
 #include "libcommon/base/order.h"
+#include "libcommon/base/path.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/code/held_files.h"
@@ -54,14 +56,16 @@ void scan_keep_copy(const struct session *s, struct kept_image *image)
 		int fd = m->file && m->file->fd >= 0 && image->modules.n < FILES_MOST
 				 ? fcntl(m->file->fd, F_DUPFD_CLOEXEC, 3)
 				 : -1;
-		*MS_PUSH(&image->modules) =
-			(struct kept_module){.start = m->start,
-					     .end = m->end,
-					     .bias = m->bias,
-					     .eh_frame_hdr = m->eh_frame_hdr,
-					     .id = m->same ? m->same : (uint32_t)i + 1,
-					     .number = (uint32_t)i,
-					     .fd = fd};
+		struct kept_module *to = MS_PUSH(&image->modules);
+		*to = (struct kept_module){.start = m->start,
+					   .end = m->end,
+					   .bias = m->bias,
+					   .eh_frame_hdr = m->eh_frame_hdr,
+					   .id = m->same ? m->same : (uint32_t)i + 1,
+					   .number = (uint32_t)i,
+					   .fd = fd};
+		const char *path = m->same ? s->modules.all.v[m->same - 1].path : m->path;
+		snprintf(to->name, sizeof to->name, "%s", path ? ms_base_name(path) : "");
 	}
 	if (image->modules.n)
 		qsort(image->modules.v, image->modules.n, sizeof *image->modules.v, by_start);

@@ -44,6 +44,7 @@ struct kept_module {
 	uint32_t number; /* modules were loaded in this order */
 	int fd;          /* -1 = the file is not known */
 	bool has_file;   /* `file` can be read; else it is empty */
+	char name[64];   /* last part of its path */
 	/* The next members are set by kept_module_read. */
 	bool read;
 	struct elfmap file, debug;             /* debug: separate file with the symbols; or empty */
@@ -106,9 +107,10 @@ struct kept_module *kept_module_at(struct kept_module *v, size_t n, uint64_t add
 
 /* Describes a root beside what keep_find needs of it. */
 struct kept_root {
-	uint64_t start, end; /* all words in [start, end) are of this root */
-	uint32_t module;     /* id; 0 = none */
-	uint64_t offset;     /* address in the module's file */
+	uint64_t start, end;     /* all words in [start, end) are of this root */
+	uint32_t module;         /* id; 0 = none */
+	const char *module_name; /* NULL = none */
+	uint64_t offset;         /* address in the module's file */
 	uint64_t size;
 	uint32_t thread;  /* index in the trace + 1; 0 = none */
 	uint32_t stack;   /* stack node of the frame */

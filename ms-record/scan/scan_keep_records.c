@@ -218,9 +218,11 @@ static const char *what(const struct kept *k, uint32_t i)
 static void add_name(const struct kept *k, uint32_t root, char *text, size_t room)
 {
 	size_t at = strlen(text);
-	const char *mangled = root - 1 < k->roots.n ? k->about.v[root - 1].name : NULL;
+	const struct kept_root *r = root - 1 < k->roots.n ? &k->about.v[root - 1] : NULL;
+	const char *mangled = r ? r->name : NULL;
 	char *plain = mangled ? ms_demangle(mangled) : NULL;
-	snprintf(text + at, room - at, "%s%.100s", at ? " + " : "",
+	snprintf(text + at, room - at, "%s%s%s%.100s", at ? " + " : "",
+		 r && r->module_name ? r->module_name : "", r && r->module_name ? " " : "",
 		 plain ?: mangled ?: what(k, root - 1));
 	free(plain);
 }

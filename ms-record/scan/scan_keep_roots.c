@@ -193,6 +193,7 @@ static bool in_module(struct finder *f, uint64_t address)
 	r->module = m->id;
 	r->offset = start;
 	r->name = name ?: "data";
+	r->module_name = m->name;
 	*seen = f->root + 1;
 	return true;
 }
