@@ -254,7 +254,7 @@ void kept_thread_unwind(struct kept_thread *t, struct kept_module *v, size_t n)
 	if (!u.space)
 		return;
 	unw_set_caching_policy(u.space, UNW_CACHE_NONE);
-	/* Where the last frame that was found ends is not known, so it is one with its callers. */
+	/* The end of the last frame that was found is not known, so it is one with its callers. */
 	if (!walk(&u, t) && t->frames.n)
 		t->frames.v[t->frames.n - 1].ip = 0;
 	unw_destroy_addr_space(u.space);
