@@ -4,6 +4,7 @@
 #include "lookup.h"
 
 #include "arena.h"
+#include "ready.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ void ms_lookup_add(struct ms_lookup *x, uint32_t hash, uint32_t number)
 		struct ms_lookup old = *x;
 		x->mask = old.slots ? old.mask * 2 + 1 : 255;
 		x->slots = ms_xcalloc(x->mask + 1, sizeof *x->slots);
+		ready_huge(x->slots, (x->mask + 1) * sizeof *x->slots);
 		for (size_t i = 0; old.slots && i <= old.mask; i++)
 			if (old.slots[i].number)
 				put(x, old.slots[i]);

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/ready.h"
+
 #define FIRST_BITS 10u
-#define KNOWN_MAX ((size_t)1 << 20)
 
 static void make_known(struct stacks *s, size_t slots)
 {
 	free(s->known);
 	s->known = ms_xcalloc(slots, sizeof *s->known);
+	ready_huge(s->known, slots * sizeof *s->known);
 	s->known_mask = slots - 1;
 	s->known_shift = 64 - (unsigned)__builtin_ctzll(slots);
 	s->known_used = 0;
@@ -32,7 +34,7 @@ void stacks_free(struct stacks *s)
 	memset(s, 0, sizeof *s);
 }
 
-static uint32_t frame_number(struct stacks *s, const struct ms_frame *f)
+uint32_t stacks_frame(struct stacks *s, const struct ms_frame *f)
 {
 	uint32_t hash = ms_hash(f->address, (uint64_t)f->module << 8 | f->flags), n;
 	for (size_t at = hash; (n = ms_lookup_next(&s->frame_index, hash, &at));) {
@@ -46,15 +48,34 @@ static uint32_t frame_number(struct stacks *s, const struct ms_frame *f)
 	return (uint32_t)s->frames.n;
 }
 
-uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f)
+static uint32_t hash_node(struct ms_node n)
 {
-	struct ms_node want = {parent, frame_number(s, f)};
-	uint32_t hash = ms_hash(parent, want.frame), n;
-	for (size_t at = hash; (n = ms_lookup_next(&s->node_index, hash, &at));)
-		if (s->nodes.v[n - 1].parent == parent && s->nodes.v[n - 1].frame == want.frame)
-			return n;
+	return ms_hash(n.parent, n.frame);
+}
+
+/* Adds the nodes of the last stack to the index. They are added late, and all at once, so that
+ * their slots have been prefetched. */
+static void index_nodes(struct stacks *s)
+{
+	for (size_t n = s->node_index.n; n < s->nodes.n; n++)
+		ms_lookup_add(&s->node_index, hash_node(s->nodes.v[n]), (uint32_t)n + 1);
+}
+
+uint32_t stacks_below(struct stacks *s, uint32_t parent, uint32_t frame)
+{
+	struct ms_node want = {parent, frame};
+	uint32_t hash = hash_node(want), n;
+	/* The newest node has no children, whose numbers would be higher: the frames of a new stack
+	 * below the first new one need no look-up. */
+	if (!parent || parent != s->nodes.n) {
+		index_nodes(s);
+		for (size_t at = hash; (n = ms_lookup_next(&s->node_index, hash, &at));)
+			if (s->nodes.v[n - 1].parent == parent && s->nodes.v[n - 1].frame == frame)
+				return n;
+	}
 	*MS_PUSH(&s->nodes) = want;
-	ms_lookup_add(&s->node_index, hash, (uint32_t)s->nodes.n);
+	if (s->node_index.n)
+		__builtin_prefetch(&s->node_index.slots[hash & s->node_index.mask]);
 	return (uint32_t)s->nodes.n;
 }
 
@@ -69,22 +90,22 @@ static uint64_t tag(struct stacks *s, uint64_t ip, uint32_t epoch)
 	return (ip & ~(UINT64_C(0x7fff) << 48)) | (uint64_t)(epoch & 0x7fff) << 48;
 }
 
-static struct stacks_cached *slot(struct stacks *s, uint32_t parent, uint64_t key)
+static struct stacks_cached *slot(struct stacks *s, uint64_t key, bool outermost)
 {
-	return &s->cache[ms_hash(key, parent) >> (32 - STACKS_CACHE_BITS)];
+	return &s->cache[ms_hash(key, outermost) >> (32 - STACKS_CACHE_BITS)];
 }
 
-uint32_t stacks_cached(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch)
+uint32_t stacks_cached(struct stacks *s, uint64_t ip, uint32_t epoch, bool outermost)
 {
 	uint64_t key = tag(s, ip, epoch);
-	const struct stacks_cached *c = slot(s, parent, key);
-	return c->ip == key && c->parent == parent ? c->node : 0;
+	const struct stacks_cached *c = slot(s, key, outermost);
+	return c->ip == key && c->outermost == outermost ? c->frame : 0;
 }
 
-void stacks_remember(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch, uint32_t node)
+void stacks_remember(struct stacks *s, uint64_t ip, uint32_t epoch, bool outermost, uint32_t frame)
 {
 	uint64_t key = tag(s, ip, epoch);
-	*slot(s, parent, key) = (struct stacks_cached){key, parent, node};
+	*slot(s, key, outermost) = (struct stacks_cached){key, outermost, frame};
 }
 
 static void grow_known(struct stacks *s)
@@ -92,8 +113,8 @@ static void grow_known(struct stacks *s)
 	struct stacks_known *old = s->known;
 	size_t n = s->known_mask + 1;
 	s->known = NULL;
-	make_known(s, n < KNOWN_MAX ? n * 2 : n);
-	for (size_t i = 0; i < n && n < KNOWN_MAX; i++) {
+	make_known(s, n * 2);
+	for (size_t i = 0; i < n; i++) {
 		if (!old[i].node)
 			continue;
 		*stacks_place(s, (struct stacks_path){old[i].a, old[i].b}) = old[i];

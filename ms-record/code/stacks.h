@@ -2,16 +2,18 @@
  * Call stacks of one trace: return addresses interned to frames, frames to nodes of the call tree.
  *
  * Three tables: `frames` maps (module, address, flags) to a frame number, `nodes` maps (caller's
- * node, frame) to a node number. In front of both, a lossy cache maps (caller's node, return
- * address, epoch) to a node, without a module look-up.
+ * node, frame) to a node number. In front of the first, a lossy cache maps (return address, epoch,
+ * outermost or not) to a frame number, without a module look-up.
  *
  * Because even that is costly for each new frame of each event, `known` maps a whole stack to the
  * node of its innermost frame. A stack is looked up by its path: a 128-bit hash of the epoch and
  * the return addresses, of which 96 bits and the position in the table are compared (probability of
- * a wrong match among a million stacks: 10^-16). The table grows to 16 MB and is emptied when full.
+ * a wrong match among a million stacks: 10^-16). The look-up reads one line of a table that is too
+ * large for the cache, so it is prefetched, and done when the next stack arrives.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +33,7 @@ struct stacks {
 	struct ms_lookup frame_index, node_index;
 	struct stacks_cached {
 		uint64_t ip; /* address, with the epoch in bits 48 to 62 */
-		uint32_t parent, node;
+		uint32_t outermost, frame;
 	} * cache;
 	uint32_t cache_epoch;
 	struct stacks_known {
@@ -44,11 +46,18 @@ struct stacks {
 
 void stacks_init(struct stacks *s);
 void stacks_free(struct stacks *s);
-/* Returns the node of a frame below `parent`; made if needed. */
-uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f);
-/* Returns a node stored by stacks_remember, or 0. `ip` may include MG_EXACT_IP. */
-uint32_t stacks_cached(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch);
-void stacks_remember(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch, uint32_t node);
+/* Returns the number of a frame, which is added if it is new. */
+uint32_t stacks_frame(struct stacks *s, const struct ms_frame *f);
+/* Returns the node of the frame with number `frame` below `parent`; it is added if it is new. */
+uint32_t stacks_below(struct stacks *s, uint32_t parent, uint32_t frame);
+/* Returns the node of a frame below `parent`; both are added if they are new. */
+static inline uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f)
+{
+	return stacks_below(s, parent, stacks_frame(s, f));
+}
+/* Returns a frame stored by stacks_remember, or 0. `ip` may include MG_EXACT_IP. */
+uint32_t stacks_cached(struct stacks *s, uint64_t ip, uint32_t epoch, bool outermost);
+void stacks_remember(struct stacks *s, uint64_t ip, uint32_t epoch, bool outermost, uint32_t frame);
 
 /* Returns the path of an empty stack. `base`: node of a marker that is the parent of the stack's
  * outermost frame, or 0. */
@@ -83,5 +92,13 @@ static inline struct stacks_known *stacks_place(const struct stacks *s, struct s
 static inline uint32_t stacks_find(const struct stacks *s, struct stacks_path p)
 {
 	return stacks_place(s, p)->node;
+}
+
+/* Prefetches what stacks_find will read. Always inlined: the compiler drops calls of a function
+ * that only prefetches. */
+static inline __attribute__((always_inline)) void stacks_prefetch(const struct stacks *s,
+								  struct stacks_path p)
+{
+	__builtin_prefetch(&s->known[p.a >> s->known_shift]);
 }
 void stacks_know(struct stacks *s, struct stacks_path p, uint32_t node);

@@ -29,8 +29,9 @@
 /* ---- items ---- */
 
 /* Makes room for one more item. */
-static void make_item_room(struct reader *r)
+static void make_item_room(struct session *s, struct reader *r)
 {
+	parse_stack_settle(s, r);
 	if (r->first > r->room / 2) {
 		memmove(r->items, r->items + r->first, (r->count - r->first) * sizeof *r->items);
 		r->count -= r->first;
@@ -46,6 +47,7 @@ static void make_item_room(struct reader *r)
 static struct item *sort_in(struct session *s, struct reader *r)
 {
 	size_t last = r->count - 1, i = last;
+	parse_stack_settle(s, r);
 	struct item it = r->items[i];
 	/* Changes the stamp to a later one if the merge has passed the stamp already, or if the
 	 * limit for moves is exceeded: sorting stamps that always run backwards would take days. */
@@ -71,7 +73,7 @@ static inline struct item *add(struct session *s, struct reader *r, uint64_t sta
 			       uint8_t kind)
 {
 	if (r->count == r->room)
-		make_item_room(r);
+		make_item_room(s, r);
 	struct item *it = &r->items[r->count++];
 	*it = (struct item){.key = stamp << 1 | takes, .kind = kind};
 	uint64_t before = r->count - 1 > r->first ? it[-1].key : 0;
@@ -108,14 +110,12 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	if ((count || keep != r->depth || (takes && r->base)) &&
 	    parse_stack_new(s, r, keep, count, c->w + 2, false))
 		return -1;
-	if (!r->node && takes && r->depth)
-		r->node = parse_stack_look_up(s, r);
-	s->stats.stacks_cut += takes && r->depth > s->opt->depth;
 	r->last += since;
 	struct item *it = add(s, r, r->last, takes, takes ? ITEM_ALLOC : ITEM_FREE);
 	it->address = address;
 	it->size = second >> MG_SHORT_ADDRESS; /* a free has no size: the value is not used */
-	it->stack = takes && r->depth ? r->node : 0;
+	if (takes)
+		parse_stack_give(s, r, it);
 	return words;
 }
 
@@ -126,15 +126,23 @@ static uint64_t block_size(const struct record *c)
 	return ms_event_size_fits(word(c, 3)) ? word(c, 3) : 0;
 }
 
+/* Tells whether the record's stack is sent as frames, so that parse_stack_give may look it up. */
+static bool is_simple(const struct record *c)
+{
+	return (c->flags & (MG_F_STACK | MG_F_NOT_TAKEN | MG_F_COPIED)) == MG_F_STACK;
+}
+
 /* Parses a full-length record of an allocation or a free. */
 static int event(struct session *s, struct reader *r, const struct record *c)
 {
 	bool whole = c->kind == MG_ALLOC_WHOLE;
 	bool takes = whole || c->kind == MG_ALLOC || c->kind == MG_USER_ALLOC;
 	bool user = c->kind == MG_USER_ALLOC || c->kind == MG_USER_FREE;
+	bool simple = !whole && is_simple(c);
 	uint32_t stack = 0;
-	if (whole ? parse_stack_whole(s, r, c, &stack)
-		  : c->flags && parse_stack_of(s, r, c, &stack))
+	if (whole    ? parse_stack_whole(s, r, c, &stack)
+	    : simple ? parse_stack_change(s, r, c, frames_of(c))
+		     : c->flags && parse_stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
@@ -146,6 +154,8 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 	it->address = user ? address | USER_BLOCK : address;
 	it->size = takes ? block_size(c) : 0;
 	it->stack = stack;
+	if (simple)
+		parse_stack_give(s, r, it);
 	if (c->flags & MG_F_USABLE && takes)
 		it->extra = slack_of(c, it->size);
 	return 0;
@@ -162,8 +172,9 @@ static uint8_t release(struct session *s, struct reader *r, uint64_t stamp, uint
 
 static int reallocation(struct session *s, struct reader *r, const struct record *c)
 {
-	uint32_t stack;
-	if (parse_stack_of(s, r, c, &stack))
+	uint32_t stack = 0;
+	if (is_simple(c) ? parse_stack_change(s, r, c, frames_of(c))
+			 : parse_stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t after = c->stamp, address = word(c, 2), size = block_size(c), old = word(c, 4);
 	uint64_t before = word(c, 5), user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
@@ -176,6 +187,8 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	it->address = address | user;
 	it->size = size;
 	it->stack = stack;
+	if (is_simple(c))
+		parse_stack_give(s, r, it);
 	it->link = link;
 	it->extra = slack_of(c, size);
 	return 0;
@@ -314,6 +327,7 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 
 static int new_epoch(struct session *s, struct reader *r, const struct record *c)
 {
+	parse_stack_settle(s, r);
 	r->epoch = (uint32_t)word(c, 2);
 	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	session_update_modules(s);
@@ -433,7 +447,7 @@ static int64_t full_record(struct session *s, struct reader *r, struct record *c
 	return parse_one(s, r, c, &words) ? -1 : (int64_t)words;
 }
 
-int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
+static int64_t parse(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
 {
 	uint64_t all = bytes, enough = bytes > most ? bytes - most : 0;
 	bool copying = false; /* the event of a stack copy may have an earlier stamp than the copy:
@@ -458,4 +472,11 @@ int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint6
 		r->offset = c.kind == MG_WRAP ? 0 : r->offset + (uint64_t)words * 8;
 	}
 	return (int64_t)(all - bytes);
+}
+
+int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
+{
+	int64_t parsed = parse(s, r, bytes, most);
+	parse_stack_settle(s, r);
+	return parsed;
 }

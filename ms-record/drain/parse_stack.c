@@ -19,11 +19,12 @@ void parse_stack_grow(struct reader *r, uint32_t depth)
 	r->cut_nodes = ms_xrealloc(r->cut_nodes, r->cap, sizeof *r->cut_nodes);
 }
 
+/* Returns the node of the frame at `ip` below `parent`. */
 static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, uint64_t ip)
 {
-	uint32_t node = stacks_cached(&s->stacks, parent, ip, r->epoch);
-	if (node)
-		return node;
+	uint32_t frame = stacks_cached(&s->stacks, ip, r->epoch, !parent);
+	if (frame)
+		return stacks_below(&s->stacks, parent, frame);
 	struct ms_frame f = {.address = ip & ADDRESS_MASK,
 			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
 	if (ip >> 47 == 1)
@@ -36,9 +37,9 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 	 * stack may have written the exact address of an instruction. */
 	if (!parent && !remote_called(s, ip))
 		f.flags = MS_FRAME_EXACT;
-	node = stacks_node(&s->stacks, parent, &f);
-	stacks_remember(&s->stacks, parent, ip, r->epoch, node);
-	return node;
+	frame = stacks_frame(&s->stacks, &f);
+	stacks_remember(&s->stacks, ip, r->epoch, !parent, frame);
+	return stacks_below(&s->stacks, parent, frame);
 }
 
 uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag)
@@ -97,7 +98,8 @@ static uint32_t cut_stack(struct session *s, struct reader *r)
 	return parent;
 }
 
-uint32_t parse_stack_look_up(struct session *s, struct reader *r)
+/* Returns the node of the current stack, which has at least one frame. */
+static uint32_t look_up(struct session *s, struct reader *r)
 {
 	if (r->depth > s->opt->depth)
 		return cut_stack(s, r);
@@ -107,6 +109,15 @@ uint32_t parse_stack_look_up(struct session *s, struct reader *r)
 	fill_nodes(s, r);
 	stacks_know(&s->stacks, r->paths[r->depth - 1], r->nodes[r->depth - 1]);
 	return r->nodes[r->depth - 1];
+}
+
+uint32_t parse_stack_look_up(struct session *s, struct reader *r)
+{
+	r->node = look_up(s, r);
+	if (r->waiting)
+		r->items[r->waiting - 1].stack = r->node;
+	r->waiting = 0;
+	return r->node;
 }
 
 int parse_stack_whole(struct session *s, struct reader *r, const struct record *c, uint32_t *node)

@@ -25,7 +25,8 @@ void parse_stack_grow(struct reader *r, uint32_t depth);
 void parse_stack_rebase(const struct session *s, struct reader *r, uint32_t base);
 /* Returns the node of a frame that consists only of `flag`, below `parent`. */
 uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag);
-/* Returns the node of the current stack, which has at least one frame. */
+/* Returns the node of the current stack, which has at least one frame, also in r->node and in the
+ * item that waits for it. */
 uint32_t parse_stack_look_up(struct session *s, struct reader *r);
 /* Returns the node of a stack that was sent as registers and memory. `cut`: the memory is
  * incomplete. */
@@ -48,6 +49,28 @@ static inline bool parse_stack_replaced(const struct session *s, uint64_t caller
 	       mg_python_is_loop(&(s->slot ? s->pool->head : s->mem)->python, ip);
 }
 
+/* Looks up the current stack for the item that waits for it. */
+static inline void parse_stack_settle(struct session *s, struct reader *r)
+{
+	if (r->waiting)
+		parse_stack_look_up(s, r);
+}
+
+/* Sets the stack of an item to the current one. If it has not been looked up yet, prefetches what
+ * the look-up reads and has the item wait for it. */
+static inline void parse_stack_give(struct session *s, struct reader *r, struct item *it)
+{
+	s->stats.stacks_truncated += r->base != 0;
+	s->stats.stacks_cut += r->depth > s->opt->depth;
+	parse_stack_settle(s, r);
+	it->stack = r->depth ? r->node : r->base;
+	if (it->stack)
+		return;
+	r->waiting = r->depth ? (size_t)(it - r->items) + 1 : 0;
+	if (r->depth)
+		stacks_prefetch(&s->stacks, r->paths[r->depth - 1]);
+}
+
 /* Sets the current stack: keeps the `keep` outermost frames of the previous one, and adds the
  * `count` frames at `frames`. */
 static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t keep,
@@ -55,6 +78,7 @@ static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t 
 {
 	if (keep > r->depth || keep + count > STACK_DEPTH_MAX)
 		return session_damaged(s, "a call stack is out of range");
+	parse_stack_settle(s, r);
 	uint32_t depth = r->depth = keep;
 	if (r->noded > depth)
 		r->noded = depth;
@@ -95,9 +119,7 @@ static inline uint32_t parse_stack_node(struct session *s, struct reader *r)
 	if (!r->depth)
 		return r->base;
 	s->stats.stacks_cut += r->depth > s->opt->depth;
-	if (!r->node)
-		r->node = parse_stack_look_up(s, r);
-	return r->node;
+	return r->node ? r->node : parse_stack_look_up(s, r);
 }
 
 /* Finds the node of an event's stack. Returns 0 or -1. */

@@ -274,6 +274,18 @@ static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const 
 	mg_leave(t);
 }
 
+/* Handles an allocation in a program of which functions are hooked. */
+static __attribute__((noinline)) void on_alloc_hooked(const uint64_t *frame, const void *block,
+						      uint64_t size)
+{
+	if (mg_custom_backing(frame, block, size))
+		return;
+	if (mg.python)
+		on_alloc_python(frame, block, size);
+	else
+		on_alloc_plain(frame, block, size);
+}
+
 /* Makes only tail calls, so that no register has to be saved for an allocation that is not
  * recorded. */
 void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
@@ -285,6 +297,10 @@ void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	}
 	if (on == MG_GATE_PYTHON) {
 		on_alloc_python(frame, block, size);
+		return;
+	}
+	if (on == MG_GATE_HOOKED) {
+		on_alloc_hooked(frame, block, size);
 		return;
 	}
 	uintptr_t self = *MG_SELF;

@@ -11,11 +11,8 @@
 
 #define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 4 * 2^8 = 1,024 buckets at first */
 #define SMALL ((size_t)1 << 13) /* number of buckets below which a table grows when a third full */
-/* Huge pages begin at this size: the kernel clears a whole one at the first write, too much for a
- * small table. */
-#define HUGE_FROM ((size_t)4 << 20) /* bytes */
-#define READY ((size_t)1024)        /* number of buckets whose new pages are prepared in one go */
-#define GIVE ((size_t)32768)        /* number of buckets whose old pages are freed in one go */
+#define READY ((size_t)1024)    /* number of buckets whose new pages are prepared in one go */
+#define GIVE ((size_t)32768)    /* number of buckets whose old pages are freed in one go */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
 /* minimum shift of a table that grows only because block numbers need more bits */
@@ -32,8 +29,7 @@ static struct live_buckets make(unsigned scale, unsigned shift)
 	if (t.buckets == MAP_FAILED)
 		/* reports that memory is exhausted; does not return */
 		t.buckets = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.buckets);
-	if (bytes >= HUGE_FROM)
-		madvise(t.buckets, bytes, MADV_HUGEPAGE);
+	ready_huge(t.buckets, bytes);
 	return t;
 }
 
@@ -206,7 +202,7 @@ static void turn_pages(const struct live_table *l)
 {
 	const struct live_buckets *now = &l->now, *old = &l->old;
 	size_t first = l->moved * now->count / old->count, n = READY * now->count / old->count;
-	if (l->moved % READY == 0 && old->count > READY && now->count * 64 < HUGE_FROM)
+	if (l->moved % READY == 0 && old->count > READY && now->count * 64 < READY_HUGE_FROM)
 		ready_memory(&now->buckets[first], n * sizeof *now->buckets);
 	if (l->moved % GIVE == 0 && l->moved)
 		madvise(&old->buckets[l->moved - GIVE], GIVE * sizeof *old->buckets, MADV_DONTNEED);
