@@ -392,7 +392,7 @@ enum ms_scan_state {
 	MS_SCAN_ENDED = 10,  /* the process ended before the requested scan was done */
 	MS_SCAN_FILES = 11,  /* the recorder had no free descriptor for reading memory */
 	/* Only for retention, whose scan is done: */
-	MS_SCAN_KEPT_MEMORY = 12, /* more memory needed than --retention-memory allows */
+	MS_SCAN_KEPT_MEMORY = 12, /* more memory needed than --retention=memory allows */
 	MS_SCAN_KEPT_TIME = 13,   /* the time limit was exceeded */
 };
 

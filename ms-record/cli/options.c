@@ -78,6 +78,9 @@ static const struct ms_cli_option rows[] = {
 	{"retention", 0, "[auto|yes|no]yes", ms_cli_choice, MS_AT(record.scan.retention), 0,
 	 "find what keeps blocks reachable, with each search for leaks: variables, stack frames; "
 	 "auto (default): at --tell and at marks, yes: at the end, too"},
+	{"retention=memory", 0, "SIZE", ms_cli_size,
+	 MS_RANGE(record.scan.retention_bytes, "1M", NULL), 0,
+	 "memory that this may use (default: an eighth of what is free)"},
 	{"retention-at", 0, "WHAT", NULL, MS_WHOLE(0), 0,
 	 "also find what keeps blocks, and leaks, while COMMAND runs"},
 	{"retention-at=live", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_live, "", NULL), 0,

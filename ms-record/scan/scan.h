@@ -79,6 +79,8 @@ struct scan_options {
 	bool off;            /* SCAN_NO, or sampling */
 	/* --retention: SCAN_AUTO = at scans on request and at marks, SCAN_YES = at the end too */
 	enum scan_wish retention;
+	uint64_t retention_bytes; /* memory that the search for what keeps blocks may use; 0 = an
+				     eighth of what is free */
 	/* --retention-at: scans once this much is live, or resident, in bytes, and in steps of
 	 * every_ns; 0 = none */
 	uint64_t at_live, at_rss, every_ns;

@@ -342,7 +342,7 @@ static void find(struct work *w, struct keep_result *out)
 				.roots = k->roots.v,
 				.root_count = (uint32_t)k->roots.n,
 				.types = types,
-				.memory_max = memory_limit(),
+				.memory_max = w->scanner->opt->retention_bytes ?: memory_limit(),
 				.deadline_ns = clock_mono() + SCAN_YES_NS,
 				.word = ends ? NULL : &w->s->mem->end_state,
 				.value = MG_END_SEEN,

@@ -254,10 +254,11 @@ bool kept_say(const struct work *w, char *text, size_t room)
 
 const char *kept_state_words(const struct work *w)
 {
-	return !w->retained                    ? NULL
-	       : w->keeps.state == KEEP_MEMORY ? "too little memory is free"
-	       : w->keeps.state == KEEP_TIME   ? state_of(w) == MS_SCAN_ENDED
-							 ? scan_state_words(MS_SCAN_ENDED)
-							 : "it would have taken longer than a minute"
-					       : NULL;
+	return !w->retained ? NULL
+	       : w->keeps.state == KEEP_MEMORY
+		       ? "that takes more memory than --retention=memory allows"
+	       : w->keeps.state == KEEP_TIME ? state_of(w) == MS_SCAN_ENDED
+						       ? scan_state_words(MS_SCAN_ENDED)
+						       : "it would have taken longer than a minute"
+					     : NULL;
 }

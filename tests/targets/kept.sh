@@ -106,6 +106,15 @@ for how in '' -static; do
 	is "end$how: the list" "$(root variable g_list) $(shared 'g_list + g_middle')" '52000 500 52000 500'
 	is "end$how: the owner" "$(root variable g_owner)" '100000 101'
 done
+# Where memory is short, the search is given up, and leaks are found all the same.
+begin ms-record -q --retention=memory:1M -o run.trace "$TB/targets/kept/keptcxx" 10000
+ms-record --tell run.trace retention >said && fail 'too little memory: status 0'
+: >go
+wait $program
+ms-snap -o run.db run.trace
+is 'too little memory' "$(sql 'SELECT s.label, s.state, r.state, r.kept_bytes IS NULL FROM retention r JOIN scan s ON s.scan = r.scan')" 'request done memory 1'
+grep -q 'what keeps blocks is not known: that takes more memory than --retention=memory allows$' said || fail "too little memory: said: $(cat said)"
+
 # Killed, with all threads there.
 begin ms-record -q --retention --leak-check=yes -o run.trace "$TB/targets/kept/kept"
 kill "$(cat ready)"
