@@ -11,7 +11,7 @@ const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes)
 	return offset <= m->bytes && bytes <= m->bytes - offset ? m->file + offset : NULL;
 }
 
-bool elfmap_open(struct elfmap *m, int fd)
+bool elfmap_map(struct elfmap *m, int fd)
 {
 	struct stat st;
 	*m = (struct elfmap){0};
@@ -22,10 +22,23 @@ bool elfmap_open(struct elfmap *m, int fd)
 		return false;
 	m->file = file;
 	m->bytes = (uint64_t)st.st_size;
-	if (ms_elf_read(&m->elf, ms_elf_in_memory(file, m->bytes)) && ms_elf_read_sections(&m->elf))
+	return true;
+}
+
+bool elfmap_read(struct elfmap *m)
+{
+	if (!m->file)
+		return false;
+	if (ms_elf_read(&m->elf, ms_elf_in_memory(m->file, m->bytes)) &&
+	    ms_elf_read_sections(&m->elf))
 		return true;
 	elfmap_close(m);
 	return false;
+}
+
+bool elfmap_open(struct elfmap *m, int fd)
+{
+	return elfmap_map(m, fd) && elfmap_read(m);
 }
 
 void elfmap_close(struct elfmap *m)

@@ -28,6 +28,11 @@ struct elfmap_table {
  * file is not valid ELF or its section headers are not within it; then there is nothing to
  * close. */
 bool elfmap_open(struct elfmap *m, int fd);
+/* Does the first half of that: maps the file, of any kind, without reading it. Returns false if it
+ * cannot be mapped. */
+bool elfmap_map(struct elfmap *m, int fd);
+/* Does the second half, of a mapped file. */
+bool elfmap_read(struct elfmap *m);
 void elfmap_close(struct elfmap *m);
 /* Returns the address of a part of the file, or NULL if the part is not wholly inside the file. */
 const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes);

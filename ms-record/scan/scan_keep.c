@@ -13,7 +13,6 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/path.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/base/descriptor.h"
 #include "ms-record/code/held_files.h"
 #include "ms-record/code/modules.h"
 #include "ms-record/heap/heap.h"
@@ -21,7 +20,6 @@
 #include "ms-record/session/session.h"
 #include "scan_work.h"
 
-#define FILES_MOST 1024u /* files of modules held open for a scan */
 #define NODES_NS UINT64_C(5000000000)
 #define STEP_US 200
 #define MEMORY_PART 8u /* part of the free memory that keep_find may use */
@@ -53,17 +51,15 @@ void scan_keep_copy(const struct session *s, struct kept_image *image)
 		const struct module *m = &s->modules.all.v[i];
 		if (m->epoch_closed != UINT32_MAX || m->start >= m->end)
 			continue;
-		int fd = m->file && m->file->fd >= 0 && image->modules.n < FILES_MOST
-				 ? fcntl(m->file->fd, F_DUPFD_CLOEXEC, 3)
-				 : -1;
 		struct kept_module *to = MS_PUSH(&image->modules);
 		*to = (struct kept_module){.start = m->start,
 					   .end = m->end,
 					   .bias = m->bias,
 					   .eh_frame_hdr = m->eh_frame_hdr,
 					   .id = m->same ? m->same : (uint32_t)i + 1,
-					   .number = (uint32_t)i,
-					   .fd = fd};
+					   .number = (uint32_t)i};
+		if (m->file) /* mapped, since descriptors may be few */
+			elfmap_map(&to->file, m->file->fd);
 		const char *path = m->same ? s->modules.all.v[m->same - 1].path : m->path;
 		snprintf(to->name, sizeof to->name, "%s", path ? ms_base_name(path) : "");
 	}

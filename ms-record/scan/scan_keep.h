@@ -40,14 +40,13 @@ struct kept_symbols {
 
 struct kept_module {
 	uint64_t start, end, bias, eh_frame_hdr;
-	uint32_t id;     /* module id in the trace */
-	uint32_t number; /* modules were loaded in this order */
-	int fd;          /* -1 = the file is not known */
-	bool has_file;   /* `file` can be read; else it is empty */
-	char name[64];   /* last part of its path */
+	uint32_t id;        /* module id in the trace */
+	uint32_t number;    /* modules were loaded in this order */
+	struct elfmap file; /* mapped at the stamp; or empty */
+	char name[64];      /* last part of its path */
 	/* The next members are set by kept_module_read. */
-	bool read;
-	struct elfmap file, debug;             /* debug: separate file with the symbols; or empty */
+	bool read, has_file;                   /* has_file: `file` can be read */
+	struct elfmap debug;                   /* debug: separate file with the symbols; or empty */
 	struct kept_symbols variables, locals; /* locals: thread-local variables */
 	uint32_t *section_roots; /* for each section, and one for what lies in none: 1 + index of
 				    its root */

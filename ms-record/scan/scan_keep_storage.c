@@ -39,8 +39,9 @@ static size_t list_locals(struct kept *k, struct local *v)
 	for (size_t i = 0; i < k->module_count; i++) {
 		struct kept_module *m = &k->modules[i];
 		struct ms_elf_reader r;
+		struct ms_elf_source from = ms_elf_in_memory(m->file.file, m->file.bytes);
 		const Elf64_Phdr *p =
-			ms_elf_read(&r, ms_elf_in_file(m->fd)) ? ms_elf_segment(&r, PT_TLS) : NULL;
+			m->file.file && ms_elf_read(&r, from) ? ms_elf_segment(&r, PT_TLS) : NULL;
 		if (p && p->p_memsz)
 			v[n++] = (struct local){(uint32_t)i, m->number, p->p_memsz,
 						p->p_align ? p->p_align : 1, false};

@@ -91,7 +91,7 @@ void kept_module_read(struct kept_module *m)
 	if (m->read)
 		return;
 	m->read = true;
-	m->has_file = elfmap_open(&m->file, m->fd);
+	m->has_file = elfmap_read(&m->file);
 	if (!m->has_file)
 		return;
 	if (!take_table(m, &m->file, false) && !(open_debug(m) && take_table(m, &m->debug, false)))
@@ -105,7 +105,6 @@ void kept_module_free(struct kept_module *m)
 {
 	elfmap_close(&m->file);
 	elfmap_close(&m->debug);
-	descriptor_close(m->fd);
 	MS_FREE(m->variables.v, m->locals.v, m->section_roots);
 }
 
