@@ -191,7 +191,7 @@ static uint64_t put_leaves(struct keep *k, uint32_t i)
 			.leaf = true,
 			.joined = k->scratch[2][i]};
 	for (uint32_t s = k->slot[i]; s < k->slot[i + 1]; s++) {
-		uint32_t joined;
+		uint32_t joined, row;
 		p.node = edges[s - k->slot[i]];
 		if (k->target[s] != PRE_LEAF || k->pre[p.node] == PRE_COUNTED)
 			continue;
@@ -199,7 +199,8 @@ static uint64_t put_leaves(struct keep *k, uint32_t i)
 		p.offset = k->pre[p.node];
 		p.stack = b->stack;
 		k->pre[p.node] = PRE_COUNTED;
-		k->rows[put_block(k, &p, &joined)].bytes += b->size;
+		row = put_block(k, &p, &joined); /* which may move the rows */
+		k->rows[row].bytes += b->size;
 		bytes += b->size;
 	}
 	return bytes;

@@ -405,6 +405,24 @@ static void test_rest(void)
 	made_free(&m);
 }
 
+/* A table of blocks without pointers, each of a stack of its own, so that a row is made for each. */
+static void test_many_rows(void)
+{
+	struct made m = {0};
+	uint32_t root = made_root(&m, KEEP_VARIABLE, 1), table = made_block(&m, 8000, 5000);
+	for (uint32_t i = 1; i <= 1000; i++)
+		made_link(&m, table, made_block(&m, i, i), 8 * i - 8);
+	made_word(&m, root, table, 0);
+	made_find(&m);
+	check_kept(&m, 8000 + 500500, "many rows");
+	uint32_t up = root_retains(&m, root, 508500, 1001, "many rows");
+	up = stack_retains(&m, up, 5000, 508500, 1001, "table");
+	for (uint32_t i = 1; i <= 1000; i++)
+		stack_retains(&m, up, i, i, 1, "one of many rows");
+	CHECK(m.out.row_count == 1002, "%u rows", m.out.row_count);
+	made_free(&m);
+}
+
 static void test_types(void)
 {
 	struct made m = {0};
@@ -582,6 +600,7 @@ int main(void)
 	check_list(LONG);
 	test_folds();
 	test_rest();
+	test_many_rows();
 	test_types();
 	test_mappings();
 	test_mapping_order();
