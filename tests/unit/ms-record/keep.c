@@ -559,9 +559,11 @@ static void test_limits(void)
 	made_word(&m, a, list, 0);
 	made_word(&m, a, pool, 0);
 	made_word(&m, b, list + 1000, 0);
+	made_word(&m, made_root(&m, KEEP_VARIABLE, 1), list, 0); /* observes: another round */
 	made_link(&m, 2100, pool + 50, 0);
 	made_find(&m);
 	check_kept(&m, 21000, "no limit");
+	CHECK(m.roots.v[2].observes == a + 1, "%u", m.roots.v[2].observes);
 	uint64_t need = m.out.memory_bytes;
 	for (uint64_t most = 1; most <= need; most += most < need - 64 ? 61 : 1) {
 		keep_result_free(&m.out);
