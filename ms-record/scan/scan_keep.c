@@ -372,8 +372,8 @@ void scan_keep_free(struct work *w)
 		kept_thread_free(&k->threads[i]);
 	graph_kept_free(&k->found.graph);
 	keep_result_free(&w->keeps);
-	MS_FREE(k->found.ranges.v, k->found.heaps.v, k->threads, k->storage.v, k->roots.v,
-		k->about.v, k->words.v, k->links.v, k->node_of, k->mapping_bytes, k->mapping_stacks,
-		k->code.v);
+	MS_FREE(k->found.ranges.v, k->found.heaps.v, k->found.locals.v, k->threads, k->storage.v,
+		k->roots.v, k->about.v, k->words.v, k->links.v, k->node_of, k->mapping_bytes,
+		k->mapping_stacks, k->code.v);
 	scan_keep_drop(&w->q->live.image);
 }
