@@ -26,8 +26,6 @@ const char *kept_observers(struct model *m, const struct kept *k, const struct k
 			   const struct style *st);
 const char *kept_label(struct model *m, const struct kept *k, const struct kept_row *row,
 		       const struct style *st);
-/* Returns a type, cleaned and shortened; NULL = not known. */
-const char *kept_type(struct model *m, const char *type, const struct style *st);
 /* Returns the name of a site by its number, "fill svc.cc:94", cleaned. */
 const char *kept_site(struct model *m, int64_t site, const struct style *st);
 /* Returns when the scan was made: "as of the end", "as of request at 58m 12s". */
@@ -39,6 +37,12 @@ const char *kept_remark(struct model *m, const struct site *s, const struct styl
 /* Returns the keepers of a site's blocks with their shares, "global g_sessions 99 %, shared by
  * g_by_id + g_by_name 1.0 %", or NULL. */
 const char *kept_shares(struct model *m, const struct site *s, const struct style *st);
+
+/* ---- kept_types.c ---- */
+
+/* Returns a type, cleaned and, unless full names are requested, in few words: "map<string,
+ * Session*>"; NULL = not known. */
+const char *kept_type(struct model *m, const char *type, const struct style *st);
 
 /* ---- kept_tables.c ---- */
 

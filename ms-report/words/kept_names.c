@@ -9,7 +9,7 @@
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-enum { NAMED = 3, TYPE_COLUMNS = 28 }; /* NAMED: keepers that a label names */
+enum { NAMED = 3 }; /* keepers that a label names */
 
 static bool is(const struct keeper *k, const char *kind)
 {
@@ -37,8 +37,9 @@ static const char *of_thread(struct model *m, const struct keeper *k, const char
 const char *keeper_short(struct model *m, const struct keeper *k, const struct style *st)
 {
 	bool frame = is(k, "frame"), local = is(k, "thread_local"), variable = is(k, "variable");
-	const char *name =
-		frame || local || variable ? shortened(m, k->name, st) : clean(m, k->name, st);
+	/* a variable may be of a function, whose "()" tell so: "Bus::instance()::bus" */
+	bool brief = frame || ((local || variable) && k->name && strchr(k->name, '<'));
+	const char *name = brief ? shortened(m, k->name, st) : clean(m, k->name, st);
 	if (variable)
 		return SAY("global %s", name ?: "(unknown)");
 	if (is(k, "shared"))
@@ -69,19 +70,6 @@ static const char *declared(struct model *m, const struct keeper *k, const struc
 		if (m->modules.v[i].path && strcmp(m->modules.v[i].path, k->module) == 0)
 			f.module = i;
 	return k->file && *k->file ? frame_place(&m->arena, m, &f, st) : "";
-}
-
-const char *kept_type(struct model *m, const char *type, const struct style *st)
-{
-	const char *end = type ? strrchr(type, '>') : NULL;
-	if (!end || st->full_names)
-		return type ? name_cut(&m->arena, clean(m, type, st),
-				       st->full_names ? SIZE_MAX : TYPE_COLUMNS, st->ascii)
-			    : NULL;
-	/* what follows a template's arguments, such as " *", is no part of a function's name */
-	const char *base = ms_arena_strndup(&m->arena, type, (size_t)(end + 1 - type));
-	base = name_fit(&m->arena, shortened(m, base, st), TYPE_COLUMNS, st->ascii);
-	return SAY("%s%s", base, clean(m, end + 1, st));
 }
 
 const char *keeper_label(struct model *m, const struct keeper *k, const struct style *st)

@@ -199,3 +199,17 @@ fixture kept-two.db "$second $kept;
 	INSERT INTO keeper(process, scan, id, kind, name) VALUES (2, 1, 1, 'variable', 'window');
 	INSERT INTO kept(process, scan, id, parent, keeper, site, bytes, blocks, retained_bytes, retained_blocks, depth) VALUES (2, 1, 1, NULL, 1, NULL, 0, 0, 7000, 7, NULL),
 	(2, 1, 2, 1, NULL, 9, 7000, 7, 7000, 7, 1)"
+# types of variables: what is left of their templates
+fixture kept-types.db "INSERT INTO retention(process, scan, state, live_bytes, kept_bytes, unreachable_bytes) VALUES (1, 7, 'done', 1000, 1000, 0);
+	INSERT INTO keeper(process, scan, id, kind, name, type) VALUES
+	(1, 7, 1, 'variable', 'g_sessions', 'std::unordered_map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, Session*, std::hash<int>, std::equal_to<int> >'),
+	(1, 7, 2, 'variable', 'Bus::instance()::bus', 'Bus'), (1, 7, 3, 'variable', 'app::Map<int, std::less<int> >::all', 'app::Map<int, std::less<int> > *'),
+	(1, 7, 4, 'variable', 'rows', 'std::vector<std::pair<int, std::unique_ptr<Row, std::default_delete<Row> > >, std::allocator<int> > const *'),
+	(1, 7, 5, 'variable', 'wide', 'std::__cxx11::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> >'),
+	(1, 7, 6, 'variable', 'call', 'std::map<int, void (*)(int, char), std::less<int> >'), (1, 7, 7, 'variable', 'odd', '>>,<<(,<std::'),
+	(1, 7, 8, 'variable', 'deep', replace(hex(zeroblob(30)), '00', 'std::list<') || 'int' || replace(hex(zeroblob(30)), '00', ', A>')),
+	(1, 7, 9, 'variable', 'c', 'struct a_name_of_a_type_that_is_longer_than_forty_columns *');
+	INSERT INTO kept(process, scan, id, keeper, retained_bytes, retained_blocks, bytes, blocks) SELECT 1, 7, id, id, 100 - id, 1, 0, 0 FROM keeper;
+	INSERT INTO kept(process, scan, id, parent, site, retained_bytes, retained_blocks, bytes, blocks, type) VALUES
+	(1, 7, 20, 1, 1, 50, 1, 50, 1, 'std::_Sp_counted_ptr_inplace<Widget, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>'),
+	(1, 7, 21, 20, 2, 40, 1, 40, 1, 'std::_Sp_counted_ptr<std::vector<int, std::allocator<int> >*, (__gnu_cxx::_Lock_policy)2>')"

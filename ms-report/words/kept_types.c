@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ * Types of what keeps blocks alive, and of these blocks, in few words: of templates of the C++
+ * library only the arguments that a reader knows, "map<string, Session*>".
+ */
+#include "kept.h"
+
+#include "names.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+enum { COLUMNS = 32, DEEPEST = 16 }; /* DEEPEST: nested templates that are read */
+
+/* Lists templates whose further arguments are mostly the default ones. */
+static const struct {
+	const char *name;
+	unsigned args;
+} templates[] = {
+	{"map", 2},           {"multimap", 2},     {"unordered_map", 2}, {"unordered_multimap", 2},
+	{"set", 1},           {"multiset", 1},     {"unordered_set", 1}, {"unordered_multiset", 1},
+	{"vector", 1},        {"deque", 1},        {"list", 1},          {"forward_list", 1},
+	{"unique_ptr", 1},    {"basic_string", 1}, {"queue", 1},         {"stack", 1},
+	{"priority_queue", 1}};
+/* Lists what std::shared_ptr counts with, which is in one block with the object, or points to it. */
+static const char *const counted[] = {"_Sp_counted_ptr_inplace", "_Sp_counted_ptr",
+				      "_Sp_counted_deleter"};
+
+static bool is_word(const char *s, size_t n, const char *word)
+{
+	return strlen(word) == n && memcmp(s, word, n) == 0;
+}
+
+static bool is_counted(const char *s, size_t n)
+{
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+		if (is_word(s, n, counted[i]))
+			return true;
+	return false;
+}
+
+/* Returns how many arguments of a template are shown. */
+static unsigned shown_args(const char *s, size_t n)
+{
+	for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
+		if (is_word(s, n, templates[i].name))
+			return templates[i].args;
+	return is_counted(s, n) ? 1 : UINT_MAX;
+}
+
+static const char *read_type(const char *s, char **to, unsigned depth);
+
+/* Reads the arguments of the template whose name is from `name` up to *to, and what closes them. */
+static const char *read_args(const char *s, char *name, char **to, unsigned depth)
+{
+	size_t length = (size_t)(*to - name);
+	unsigned n = 0, most = shown_args(name, length);
+	bool string = is_word(name, length, "basic_string"), shared = is_counted(name, length);
+	if (shared)
+		*to = stpcpy(name, "shared_ptr of ");
+	else
+		*(*to)++ = '<';
+	for (char *args = *to;; s++) {
+		char *end = *to;
+		*to = n ? stpcpy(*to, ", ") : *to;
+		s = read_type(s + strspn(s, " "), to, depth + 1);
+		while (*to > args && (*to)[-1] == ' ')
+			--*to;
+		*to = n++ < most ? *to : end;
+		string = string && *to - args == 4 && memcmp(args, "char", 4) == 0;
+		if (*s != ',')
+			break;
+	}
+	if (shared && (*to)[-1] == '*')
+		--*to;
+	if (string)
+		*to = stpcpy(name, "string");
+	else if (!shared)
+		*(*to)++ = '>';
+	return *s == '>' ? s + 1 : s;
+}
+
+/* Reads a type up to a comma or bracket that is not its own, and appends it to `to`. Returns where
+ * it ends. */
+static const char *read_type(const char *s, char **to, unsigned depth)
+{
+	char *name = *to; /* the name that is being read */
+	unsigned round = 0;
+	for (; *s && (round || (*s != '>' && *s != ',')); s++) {
+		bool in_name = isalnum((unsigned char)*s) || strchr("_:$~", *s);
+		if (name == *to && strncmp(s, "std::", 5) == 0)
+			s += strncmp(s, "std::__cxx11::", 14) == 0 ? 14 : 5;
+		if (*s == '<' && depth < DEEPEST && !round) {
+			s = read_args(s + 1, name, to, depth) - 1;
+			name = *to;
+			continue;
+		}
+		round += *s == '(';
+		round -= *s == ')' && round;
+		if (!*s)
+			break;
+		*(*to)++ = *s;
+		name = in_name ? name : *to;
+	}
+	return s;
+}
+
+/* Returns a type without the arguments of templates that nobody asks for. */
+static const char *brief(struct model *m, const char *type)
+{
+	/* no argument grows by more than a blank and what stands for shared_ptr */
+	char *text = ms_arena_alloc(&m->arena, 3 * strlen(type) + 32), *to = text;
+	for (const char *s = type; *s;) {
+		s = read_type(s, &to, 0);
+		if (*s)
+			*to++ = *s++;
+	}
+	*to = 0;
+	return text;
+}
+
+const char *kept_type(struct model *m, const char *type, const struct style *st)
+{
+	struct ms_arena *a = &m->arena;
+	if (!type || st->full_names)
+		return type ? name_clean(a, type, st->ascii) : NULL;
+	type = name_clean(a, brief(m, type), st->ascii);
+	const char *end = strrchr(type, '>');
+	if (!end)
+		return name_cut(a, type, COLUMNS, st->ascii);
+	/* what follows a template's arguments, such as " *", is no part of a function's name */
+	const char *base = ms_arena_strndup(a, type, (size_t)(end + 1 - type));
+	return ms_arena_printf(a, "%s%s", name_fit(a, base, COLUMNS, st->ascii), end + 1);
+}
