@@ -21,13 +21,15 @@ struct keeping {
 	struct live sides[2];
 	int64_t below_site, below_bytes; /* site below it that grew most, and by how much */
 	const char *below_type;
+	uint32_t number; /* number in `keys` */
 };
 
 /* Holds the blocks of the sites of one place below a keeper. */
 struct below {
 	uint32_t keeping; /* number of the keeper */
 	int64_t sides[2];
-	int64_t site, most; /* site of the new run with most bytes, and these */
+	struct live retained[2]; /* by rows directly below the keeper */
+	int64_t site, most;      /* site of the new run with most bytes, and these */
 	const char *type;
 };
 
@@ -90,8 +92,8 @@ static uint32_t keeping_of(struct comparing *c, const struct run *r, const struc
 /* ---- sums ---- */
 
 /* Adds the blocks of a row to the sum of its keeper and place. */
-static void add_below(struct comparing *c, const struct run *r, uint32_t keeping,
-		      const struct kept_row *row)
+static void add_below(struct comparing *c, const struct run *r, const struct kept *k,
+		      uint32_t keeping, const struct kept_row *row)
 {
 	const struct run_site *s = row->site ? MS_FIND_ID(r->sites.v, r->sites.n, row->site) : NULL;
 	if (!s || row->bytes > INT64_MAX / 4)
@@ -102,6 +104,8 @@ static void add_below(struct comparing *c, const struct run *r, uint32_t keeping
 		*MS_PUSH(&c->below) = (struct below){.keeping = keeping};
 	struct below *b = &c->below.v[n];
 	b->sides[r->side] = delta_add(b->sides[r->side], (int64_t)row->bytes);
+	if (k->rows[row->parent].parent == NONE)
+		live_add(&b->retained[r->side], row->retained);
 	if (r->side == NEW && (!b->site || (int64_t)row->bytes > b->most)) {
 		b->site = row->site;
 		b->most = (int64_t)row->bytes;
@@ -118,7 +122,7 @@ static void add_run(struct comparing *c, const struct run *r, const struct kept 
 			number[i] = keeping_of(c, r, row);
 			live_add(&c->keepers.v[number[i]].sides[r->side], row->retained);
 		} else {
-			add_below(c, r, number[row->top], row);
+			add_below(c, r, k, number[row->top], row);
 		}
 	}
 	free(number);
@@ -140,6 +144,21 @@ static int by_change(const void *a, const void *b)
 		      y->keeper && y->keeper->name ? y->keeper->name : "");
 }
 
+static int64_t retained_change(const struct below *b)
+{
+	return (int64_t)(b->retained[NEW].bytes - b->retained[OLD].bytes);
+}
+
+/* Orders places by their keepers, those of one keeper by how much more they retain, the most
+ * first. */
+static int by_retained(const void *a, const void *b)
+{
+	const struct below *x = a, *y = b;
+	return MS_ORDER(x->keeping, y->keeping) ?:
+	       MS_ORDER(retained_change(y), retained_change(x)) ?:
+	       MS_ORDER(x->site, y->site);
+}
+
 static void finish(struct comparing *c)
 {
 	for (size_t i = 0; i < c->below.n; i++) {
@@ -152,6 +171,10 @@ static void finish(struct comparing *c)
 		x->below_bytes = grown;
 		x->below_type = b->type;
 	}
+	if (c->below.n)
+		qsort(c->below.v, c->below.n, sizeof *c->below.v, by_retained);
+	for (uint32_t i = 0; i < c->keepers.n; i++)
+		c->keepers.v[i].number = i;
 	if (c->keepers.n)
 		qsort(c->keepers.v, c->keepers.n, sizeof *c->keepers.v, by_change);
 }
@@ -168,24 +191,56 @@ static struct ms_value signed_number(const char *column, int64_t v)
 	return ms_address(column, (uint64_t)v);
 }
 
-static void put(struct comparing *c, struct ms_insert *in, const struct keeping *x, int64_t id)
+/* Holds a row of table kept_diff. */
+struct diff_row {
+	int64_t id, parent, site; /* parent, site: 0 = none */
+	const char *kind, *name;
+	const struct keeper *keeper;
+	const struct live *sides;  /* old, new */
+	const struct keeping *own; /* the keeper's own row; NULL = of what is below it */
+};
+
+static void put(struct ms_insert *in, const struct diff_row *r)
+{
+	const struct keeper *k = r->keeper;
+	const struct live *old = &r->sides[OLD], *new = &r->sides[NEW];
+	bool below = r->own && r->own->below_bytes > 0;
+	ms_put_row(in, signed_number("id", r->id),
+		   ms_int_if("parent", r->parent, (uint64_t)r->parent),
+		   ms_int_if("site", r->site, (uint64_t)r->site), ms_text("kind", r->kind),
+		   ms_text("name", r->name), ms_text("module", k->module), known("size", k->size),
+		   ms_text("file", k->file), known("line", k->line), ms_text("type", k->type),
+		   ms_text("thread", k->thread), known("old_bytes", old->bytes),
+		   known("old_blocks", old->blocks), known("new_bytes", new->bytes),
+		   known("new_blocks", new->blocks),
+		   signed_number("delta_bytes", (int64_t)(new->bytes - old->bytes)),
+		   signed_number("delta_blocks", (int64_t)(new->blocks - old->blocks)),
+		   ms_int_if("below_site", below, below ? (uint64_t)r->own->below_site : 0),
+		   ms_int_if("below_bytes", below, below ? (uint64_t)r->own->below_bytes : 0),
+		   ms_text("below_type", below ? r->own->below_type : NULL));
+}
+
+/* Writes the row of a keeper, and those of the places directly below it that changed. Returns the
+ * number of the last row; `id`: that of the first. */
+static int64_t put_keeping(struct comparing *c, struct ms_insert *in, const struct keeping *x,
+			   int64_t id)
 {
 	static const struct keeper none = {.kind = "other", .size = UNKNOWN, .line = UNKNOWN};
 	const struct keeper *k = x->keeper ?: &none;
 	const struct keeper_set *set = x->row->set;
-	const struct live *old = &x->sides[OLD], *new = &x->sides[NEW];
-	bool below = x->below_bytes > 0;
-	ms_put_row(in, signed_number("id", id), ms_text("kind", set ? "shared" : k->kind),
-		   ms_text("name", set ? keeper_set_name(&c->arena, set) : k->name),
-		   ms_text("module", k->module), known("size", k->size), ms_text("file", k->file),
-		   known("line", k->line), ms_text("type", k->type), ms_text("thread", k->thread),
-		   known("old_bytes", old->bytes), known("old_blocks", old->blocks),
-		   known("new_bytes", new->bytes), known("new_blocks", new->blocks),
-		   signed_number("delta_bytes", change(x)),
-		   signed_number("delta_blocks", (int64_t) new->blocks - (int64_t)old->blocks),
-		   ms_int_if("below_site", below, (uint64_t)x->below_site),
-		   ms_int_if("below_bytes", below, (uint64_t)x->below_bytes),
-		   ms_text("below_type", below ? x->below_type : NULL));
+	struct diff_row row = {.id = id, .keeper = k, .sides = x->sides, .own = x};
+	row.kind = set ? "shared" : k->kind;
+	row.name = set ? keeper_set_name(&c->arena, set) : k->name;
+	put(in, &row);
+	size_t i = x->number ? MS_COUNT_UP_TO(c->below.v, c->below.n, keeping, x->number - 1) : 0;
+	for (; i < c->below.n && c->below.v[i].keeping == x->number; i++) {
+		const struct below *b = &c->below.v[i];
+		const struct keeper typed = {.type = b->type, .size = UNKNOWN, .line = UNKNOWN};
+		if (b->site && retained_change(b))
+			put(in, &(struct diff_row){++row.id, id, b->site, "site", NULL, &typed,
+						   b->retained, NULL});
+	}
+	return row.id;
 }
 
 /* Reads the last scan up to the moment that is compared; NULL = there is none. */
@@ -211,8 +266,9 @@ int kept_compare(const struct matching *m, const struct opened *runs, struct ms_
 	add_run(&c, new, after);
 	finish(&c);
 	struct ms_insert in = ms_insert(new->db, "kept_diff", err);
+	int64_t id = 0;
 	for (size_t i = 0; i < c.keepers.n; i++)
-		put(&c, &in, &c.keepers.v[i], (int64_t)i + 1);
+		id = put_keeping(&c, &in, &c.keepers.v[i], id + 1);
 	int rc = ms_insert_close(&in);
 	MS_FREE(c.keepers.v, c.below.v);
 	intern_free(&c.keys);

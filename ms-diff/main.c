@@ -136,8 +136,9 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 	changes_make(&c, &m, &runs, o->min_change);
 	int rc = write_changes(&c, &m, &runs, o, err);
 	if (rc == 0)
-		rc = kept_compare(&m, &runs, err) ||
-		     regions_compare(runs.shown[OLD], runs.shown[NEW], err);
+		rc = kept_compare(&m, &runs, err);
+	if (rc == 0)
+		rc = regions_compare(runs.shown[OLD], runs.shown[NEW], err);
 	if (rc == 0)
 		rc = ms_snapshot_write(runs.shown[NEW]->db, o->output, err);
 	if (rc == 0) {

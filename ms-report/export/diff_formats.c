@@ -150,27 +150,39 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 	ms_json_close(j, '}');
 }
 
-/* Writes what keeps blocks alive in both runs. */
+static void put_kept_figures(struct ms_json *j, const struct kept_change *x)
+{
+	const struct {
+		const char *key;
+		int64_t v;
+	} figures[] = {{"old_bytes", x->old},         {"new_bytes", x->new},
+		       {"delta_bytes", x->delta},     {"old_blocks", x->old_blocks},
+		       {"new_blocks", x->new_blocks}, {"delta_blocks", x->delta_blocks}};
+	for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+		put_signed(j, figures[f].key, figures[f].v);
+}
+
+/* Writes what keeps blocks alive in both runs, each with what changed directly below it. */
 static void put_kept(struct model *m, struct ms_json *j)
 {
+	const struct kept_change *x = m->diff->kept.v, *end = x + m->diff->kept.n;
 	ms_json_open(j, "kept", '[');
-	for (size_t i = 0; i < m->diff->kept.n; i++) {
-		const struct kept_change *x = &m->diff->kept.v[i];
+	while (x < end) {
 		const struct keeper *k = &x->keeper;
-		const struct {
-			const char *key;
-			int64_t v;
-		} figures[] = {{"old_bytes", x->old},          {"new_bytes", x->new},
-			       {"delta_bytes", x->delta},      {"old_blocks", x->old_blocks},
-			       {"new_blocks", x->new_blocks},  {"delta_blocks", x->delta_blocks},
-			       {"below_bytes", x->below_bytes}};
 		ms_json_format(j, "{keeper:%s name:%s module:%s thread:%s file:%s line:%lu type:%s",
 			       k->kind, k->name, k->module, k->thread, k->file, k->line, k->type);
-		for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
-			put_signed(j, figures[f].key, figures[f].v);
+		put_kept_figures(j, x);
 		ms_json_number(j, "below_site", x->below ? (uint64_t)x->below->id : UNKNOWN);
+		put_signed(j, "below_bytes", x->below_bytes);
 		ms_json_string(j, "below_type", x->below_type);
-		ms_json_close(j, '}');
+		ms_json_open(j, "below", '[');
+		for (x++; x < end && x->site; x++) {
+			ms_json_format(j, "{site:%lu type:%s", (uint64_t)x->site->id,
+				       x->keeper.type);
+			put_kept_figures(j, x);
+			ms_json_close(j, '}');
+		}
+		ms_json_format(j, "]}");
 	}
 	ms_json_close(j, ']');
 }

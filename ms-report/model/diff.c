@@ -139,9 +139,9 @@ static void read_row(struct reader *r)
 
 static void read_kept(struct reader *r)
 {
-	struct kept_change *x = MS_PUSH(&r->m->diff->kept);
-	*x = (struct kept_change){.keeper = {.kind = reader_text(r), .name = NULL}};
-	struct keeper *k = &x->keeper;
+	struct diff *d = r->m->diff;
+	struct kept_change x = {.keeper = {.kind = reader_text(r), .name = NULL}};
+	struct keeper *k = &x.keeper;
 	k->kind = k->kind ?: "";
 	k->name = reader_text(r);
 	k->module = reader_text(r);
@@ -150,13 +150,18 @@ static void read_kept(struct reader *r)
 	k->thread = reader_text(r);
 	k->size = reader_number(r);
 	k->line = reader_number(r);
-	int64_t *const figures[] = {&x->old,        &x->new,        &x->delta,
-				    &x->old_blocks, &x->new_blocks, &x->delta_blocks};
+	int64_t *const figures[] = {&x.old,        &x.new,        &x.delta,
+				    &x.old_blocks, &x.new_blocks, &x.delta_blocks};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		*figures[i] = number(r);
-	x->below = model_site(r->m, (int64_t)reader_number(r));
-	x->below_bytes = number(r);
-	x->below_type = reader_text(r);
+	x.below = model_site(r->m, (int64_t)reader_number(r));
+	x.below_bytes = number(r);
+	x.below_type = reader_text(r);
+	uint64_t site = reader_number(r);
+	x.site = site == UNKNOWN ? NULL : model_site(r->m, (int64_t)site);
+	/* without a site that was hidden, or rows before their keeper's */
+	if (site == UNKNOWN || (x.site && d->kept.n))
+		*MS_PUSH(&d->kept) = x;
 }
 
 static void read_known(struct reader *r)
@@ -226,7 +231,7 @@ static const struct {
 	{read_known, "SELECT site, verdict FROM diff_known"},
 	{read_kept, "SELECT kind, name, module, file, type, thread, size, line, old_bytes,"
 		    " new_bytes, delta_bytes, old_blocks, new_blocks, delta_blocks, below_site,"
-		    " below_bytes, below_type FROM kept_diff ORDER BY id"},
+		    " below_bytes, below_type, site FROM kept_diff ORDER BY id"},
 	{read_hidden,
 	 "SELECT sites, new_live_bytes - old_live_bytes, new_live_blocks - old_live_blocks,"
 	 " new_peak_bytes - old_peak_bytes, new_peak_blocks - old_peak_blocks,"

@@ -32,7 +32,9 @@ struct diff_total {
 
 /* Describes what a keeper, or a set (kind "shared"), keeps more or less than before. */
 struct kept_change {
-	struct keeper keeper;
+	const struct site *site; /* the blocks of this site, directly below the last keeper; NULL =
+				    of a keeper */
+	struct keeper keeper;    /* of a site only its type */
 	int64_t old, new, delta, old_blocks, new_blocks, delta_blocks; /* retained bytes, blocks */
 	const struct site *below; /* site below it whose blocks grew most, or NULL */
 	int64_t below_bytes;      /* by how much */

@@ -98,21 +98,89 @@ static const struct column more_columns[] = {
 	{"keeper", NULL, CELL_TEXT, .sum = false},
 };
 
-static void put_more(struct model *m, struct table *t, const struct kept_change *x,
-		     const struct style *st)
+enum { BELOW = 3, BELOW_READ = 64 }; /* most rows below a keeper, and places that are read */
+
+/* Tells whether two sites are in one function and line. */
+static bool site_is_beside(const struct model *m, const struct site *a, const struct site *b)
 {
-	struct cell *c = table_row(m, t)->cells;
-	c[CHANGE].s = diff_say(m, true, x->delta);
-	c[OLD].s = diff_value(m, true, x->old);
-	c[NEW].s = diff_value(m, true, x->new);
-	c[MORE_NAME].s = keeper_label(m, &x->keeper, st);
-	if (!x->below)
+	const struct frame *x = site_frame(m, a), *y = site_frame(m, b);
+	return x == y ||
+	       (x && y && x->function && y->function && x->file && y->file && x->line == y->line &&
+		strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0);
+}
+
+static struct cell *put_change(struct model *m, struct table *t, enum row_kind kind,
+			       const struct kept_change *x)
+{
+	struct row *r = table_row(m, t);
+	r->kind = kind;
+	r->cells[CHANGE].s = diff_say(m, true, x->delta);
+	r->cells[OLD].s = diff_value(m, true, x->old);
+	r->cells[NEW].s = diff_value(m, true, x->new);
+	return r->cells;
+}
+
+/* Returns the name of a site with the type of its blocks. */
+static const char *typed_site(struct model *m, const struct site *s, const char *type,
+			      const struct style *st)
+{
+	const char *words = kept_type(m, type, st);
+	return SAY("%s%s%s%s", kept_site(m, s->id, st), words ? " [" : "", words ?: "",
+		   words ? "]" : "");
+}
+
+static int by_delta(const void *a, const void *b)
+{
+	const struct kept_change *x = a, *y = b;
+	return MS_ORDER(y->delta, x->delta);
+}
+
+/* Fills `v` with what changed directly below keeper `i`, the sites of one place as one, the largest
+ * increase first. Returns the number of elements. */
+static size_t directly_below(struct model *m, size_t i, struct kept_change v[BELOW_READ])
+{
+	const struct diff *d = m->diff;
+	const struct kept_change *x = &d->kept.v[i + 1], *end = d->kept.v + d->kept.n;
+	size_t n = 0;
+	for (; x < end && x->site; x++) {
+		size_t k = 0;
+		while (k < n && !site_is_beside(m, v[k].site, x->site))
+			k++;
+		if (k == BELOW_READ)
+			break;
+		if (k == n)
+			v[n++] = (struct kept_change){.site = x->site, .keeper = x->keeper};
+		v[k].old = delta_add(v[k].old, x->old);
+		v[k].new = delta_add(v[k].new, x->new);
+		v[k].delta = delta_add(v[k].delta, x->delta);
+	}
+	qsort(v, n, sizeof *v, by_delta);
+	return n;
+}
+
+/* Adds the row of keeper `i`, and those of what is directly below it that retains more. */
+static void put_more(struct model *m, struct table *t, size_t i, const struct style *st)
+{
+	const struct diff *d = m->diff;
+	const struct kept_change *keeper = &d->kept.v[i];
+	struct kept_change v[BELOW_READ];
+	size_t n = directly_below(m, i, v);
+	bool told = !keeper->below;
+	put_change(m, t, ROW_ITEM, keeper)[MORE_NAME].s = keeper_label(m, &keeper->keeper, st);
+	for (size_t k = 0; k < n && k < BELOW; k++) {
+		const struct kept_change *x = &v[k];
+		if (x->delta <= 0 || (uint64_t)x->delta < figure_or_0(d->min_change))
+			break;
+		put_change(m, t, ROW_OTHER, x)[MORE_NAME].s =
+			SAY("  %s", typed_site(m, x->site, x->keeper.type, st));
+		told |= x->site == keeper->below && x->delta >= keeper->below_bytes;
+	}
+	if (told)
 		return;
-	const char *type = x->below_type ? SAY(" [%s]", kept_type(m, x->below_type, st)) : "";
 	struct row *r = table_row(m, t);
 	r->kind = ROW_OTHER;
-	r->cells[MORE_NAME].s = SAY("  below it %s %s%s", diff_say(m, true, x->below_bytes),
-				    kept_site(m, x->below->id, st), type);
+	r->cells[MORE_NAME].s = SAY("  below it %s %s", diff_say(m, true, keeper->below_bytes),
+				    typed_site(m, keeper->below, keeper->below_type, st));
 }
 
 struct table kept_more(struct model *m, size_t limit, const struct style *st)
@@ -123,10 +191,10 @@ struct table kept_more(struct model *m, size_t limit, const struct style *st)
 	size_t n = 0;
 	for (size_t i = 0; d && i < d->kept.n; i++) {
 		const struct kept_change *x = &d->kept.v[i];
-		if (x->delta <= 0 || (uint64_t)x->delta < figure_or_0(d->min_change))
+		if (x->site || x->delta <= 0 || (uint64_t)x->delta < figure_or_0(d->min_change))
 			continue;
 		if (n++ < limit) {
-			put_more(m, &t, x, st);
+			put_more(m, &t, i, st);
 		} else {
 			rest = delta_add(rest, x->delta);
 			t.more++;
