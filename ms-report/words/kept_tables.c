@@ -49,6 +49,29 @@ static const char *label_of(struct model *m, const struct kept *k, const struct 
 	return also ? SAY("%s; also reached from %s", label, also) : label;
 }
 
+/* Adds the largest of what is directly below a keeper of most of what is live, if these are several
+ * large parts: a server in one variable. */
+static void put_parts(struct model *m, struct table *t, const struct kept *k,
+		      const struct kept_row *keeper, const struct style *st)
+{
+	enum { PARTS = 3, MOST = 2, LARGE = 10 }; /* MOST, LARGE: parts of what is live */
+	uint64_t live = figure_or_0(k->live_bytes);
+	const struct kept_branch *large[PARTS];
+	size_t n = 0;
+	if (keeper->retained.bytes < live / MOST)
+		return;
+	struct kept_tree tree = kept_tree_make(m, k, !st->full_names);
+	uint32_t b = tree.first;
+	while (b != NONE && tree.v[b].row != keeper)
+		b = tree.v[b].next;
+	for (b = b == NONE ? NONE : tree.v[b].first; b != NONE && n < PARTS; b = tree.v[b].next)
+		if (!tree.v[b].rest && tree.v[b].retained.bytes >= live / LARGE)
+			large[n++] = &tree.v[b];
+	for (size_t i = 0; i < n && n > 1; i++)
+		put_kept(m, t, ROW_OTHER, large[i]->retained, live,
+			 SAY("  of it %s", kept_site(m, large[i]->row->site, st)));
+}
+
 struct table kept_table(struct model *m, size_t limit, const struct style *st)
 {
 	struct table t = TABLE_OF(kept_columns, .title = NULL);
@@ -64,14 +87,16 @@ struct table kept_table(struct model *m, size_t limit, const struct style *st)
 	t.title = table_unfiltered(m, t.title);
 	t.empty = "nothing is kept";
 	struct live rest = {0};
-	size_t more = 0;
+	size_t more = 0, n = 0;
 	bool some = false;
 	uint64_t least = limit == SIZE_MAX ? 0 : figure_or_0(k->live_bytes) / LEAST;
 	for (uint32_t i = k->first; i != NONE; i = k->rows[i].next) {
 		const struct kept_row *x = &k->rows[i];
-		if (t.n < limit && x->retained.bytes >= least && !x->rest) {
+		if (n < limit && x->retained.bytes >= least && !x->rest) {
 			put_kept(m, &t, ROW_ITEM, x->retained, k->live_bytes,
 				 label_of(m, k, x, st));
+			put_parts(m, &t, k, x, st);
+			n++;
 		} else {
 			live_add(&rest, x->retained);
 			more += !x->rest;

@@ -213,3 +213,9 @@ fixture kept-types.db "INSERT INTO retention(process, scan, state, live_bytes, k
 	INSERT INTO kept(process, scan, id, parent, site, retained_bytes, retained_blocks, bytes, blocks, type) VALUES
 	(1, 7, 20, 1, 1, 50, 1, 50, 1, 'std::_Sp_counted_ptr_inplace<Widget, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>'),
 	(1, 7, 21, 20, 2, 40, 1, 40, 1, 'std::_Sp_counted_ptr<std::vector<int, std::allocator<int> >*, (__gnu_cxx::_Lock_policy)2>')"
+# a server in one variable: its two large parts are told, its third is not
+fixture kept-server.db "INSERT INTO retention(process, scan, state, live_bytes, kept_bytes, unreachable_bytes) VALUES (1, 7, 'done', 1000000, 1000000, 0);
+	INSERT INTO keeper(process, scan, id, kind, name) VALUES (1, 7, 1, 'variable', 'server'), (1, 7, 2, 'variable', 'other');
+	INSERT INTO kept(process, scan, id, parent, keeper, site, bytes, blocks, retained_bytes, retained_blocks) VALUES
+	(1, 7, 1, NULL, 1, NULL, 0, 0, 980000, 30), (1, 7, 2, 1, NULL, 1, 600000, 10, 600000, 10), (1, 7, 3, 1, NULL, 2, 300000, 10, 300000, 10),
+	(1, 7, 4, 1, NULL, 3, 80000, 10, 80000, 10), (1, 7, 5, NULL, 2, NULL, 0, 0, 20000, 5), (1, 7, 6, 5, NULL, 8, 20000, 5, 20000, 5)"
