@@ -76,8 +76,8 @@ static const struct ms_cli_option rows[] = {
 	{"leak-check=mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
 	 "clear these bits of a word before it is used as an address; for tagged pointers"},
 	{"retention", 0, "[auto|yes|no]yes", ms_cli_choice, MS_AT(record.scan.retention), 0,
-	 "find what keeps blocks reachable, with each search for leaks: variables, stack frames; "
-	 "auto (default): at --tell and at marks, yes: at the end, too"},
+	 "find what keeps blocks reachable, with searches for leaks: variables, stack frames; yes: "
+	 "also at the end; auto: only at --tell and at marks, as without this option"},
 	{"retention=memory", 0, "SIZE", ms_cli_size,
 	 MS_RANGE(record.scan.retention_bytes, "1M", NULL), 0,
 	 "memory that this may use (default: an eighth of what is free)"},

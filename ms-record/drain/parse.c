@@ -104,7 +104,7 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	uint32_t keep = takes ? (uint32_t)head >> 16 : r->depth;
 	int64_t words = 1 + (int64_t)takes + count;
 	if ((uint64_t)words * 8 > c->left)
-		return session_damaged(s, "a short record runs past its buffer");
+		return session_damaged(s, "a record runs past the end of its buffer");
 	if (!address)
 		return no_address(s);
 	if ((count || keep != r->depth || (takes && r->base)) &&

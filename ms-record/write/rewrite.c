@@ -356,7 +356,8 @@ bool rewrite_trace(struct output *o)
 	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
 		if (t.trace && ms_trace_writer_full(t.trace))
 			ms_err_set(&live,
-				   "the live blocks alone need more than %s, half of --max-size",
+				   "the records of the live blocks alone need more than %s, half "
+				   "of --max-size",
 				   ms_format_size(size, most));
 		goto out;
 	}

@@ -205,7 +205,8 @@ static const struct ms_cli_option rows[] = {
 	{"at", 0, "POINT", ms_cli_name, MS_AT(at), 7,
 	 "a moment: peak, end, 1.5s, mark:NAME; a snapshot must hold it"},
 	{"process", 0, "PID|NAME", ms_cli_name, MS_AT(process), 0,
-	 "for a trace with a FILE.d: this process of the run, not the one with the highest peak"},
+	 "of a run of several processes (FILE.d), show this one; default: the one with the highest "
+	 "peak"},
 	{"process=only-first", 0, NULL, ms_cli_flag, MS_AT(only_first), 0,
 	 "the process of FILE itself, even if others are larger"},
 	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,

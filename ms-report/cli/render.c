@@ -377,8 +377,8 @@ const char *render_large(const struct page *p, const struct options *opt, enum f
 				       (double)bytes / 1e9);
 	return ms_arena_printf(
 		&p->m->arena,
-		"written in the compact layout (\"version\": 2), because the call stacks of each "
-		"site would take %.0f MB (--layout=full writes them)",
+		"written in the compact layout (\"version\": 2), because a whole call stack for "
+		"each site would take %.0f MB in all (--layout=full writes that)",
 		(double)bytes / 1e6);
 }
 

@@ -379,7 +379,7 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 	if (blocks)
 		words_add(w, ms_arena_printf(a, "%s in %s lost with %s", say_size(m, bytes),
 					     say_things(m, blocks, "block"),
-					     m->hidden.filters ? "sites that filters hide"
+					     m->hidden.filters ? "blocks of hidden sites"
 							       : "blocks of other sites"));
 }
 

@@ -25,7 +25,7 @@ static const struct {
 	[LIVE] = {"live data", "live data", "bytes that the program asked for and has not freed"},
 	[SLACK] = {"slack", "slack", "rounding of block sizes, and the allocator's headers"},
 	[FREE] = {"free but held", "free but held by the allocator",
-		  "space on heap pages that no block uses"},
+		  "resident heap memory that lies in no block"},
 	[OTHER] = {"other memory", "other memory", "anonymous memory that holds no recorded block"},
 	[STACKS] = {"stacks", "stacks", "stacks of the threads that existed at that moment"},
 	[FILES] = {"files", "files", "programs, libraries, mapped files"},

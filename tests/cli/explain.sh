@@ -14,7 +14,7 @@ for name in retained RETAINED 'lost with' lost_with Lost-With; do
 	"$BIN/ms-report" --explain "$name" >got </dev/null
 	cmp got expected || die "$name: $(cat got)"
 done
-"$BIN/ms-report" --explain moment | grep -q 'mark:name, mark:name#3, mark:name#last\. It follows$' || die "macros: $("$BIN/ms-report" --explain moment)"
+"$BIN/ms-report" --explain moment | grep -q 'mark:name#3, mark:name#last\. It follows --at' || die "macros: $("$BIN/ms-report" --explain moment)"
 "$BIN/ms-report" --explain mapped | grep -q 'took with mmap(2) without a file,$' || die "pages: $("$BIN/ms-report" --explain mapped)"
 "$BIN/ms-report" --explain budget | grep -Fq "such as 'unfreed_bytes > 64k'; one" || die "quotes: $("$BIN/ms-report" --explain budget)"
 # Each term of the page once, no line too wide, no macro left.

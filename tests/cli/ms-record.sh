@@ -59,7 +59,7 @@ refused 125 '--leak-check=yes cannot be combined with --sample: it needs all blo
 refused 125 "bad --duration '0': must be more than 0" -p 1 -d 0
 refused 125 '--retention needs a scan: with --leak-check=no nothing is scanned' --leak-check=no --retention true
 refused 125 '--retention cannot be combined with --sample: it needs all blocks' -s 64k --retention true
-refused 125 '--retention-at cannot be combined with --leak-check=yes: a command under ptrace cannot be scanned while it runs' --retention-at=live:1M --leak-check=yes true
+refused 125 '--retention-at cannot be combined with --leak-check=yes: that runs the command under ptrace, where it cannot be scanned while it runs' --retention-at=live:1M --leak-check=yes true
 refused 125 '--retention-at cannot be combined with --leak-check=no: nothing is scanned' --retention-at=every:1s --leak-check=no true
 refused 125 '--retention-at cannot be combined with --retention=no' --retention-at=rss:1M --retention=no true
 refused 125 '--retention-at cannot be combined with --sample' --retention-at=rss:1M -s 64k true

@@ -80,7 +80,7 @@ grep -q "$large" err || fail "no warning: $(cat err)"
 ms-report --json=full diff.db 2>err | head -c 1 >/dev/null
 grep -q '^ms-report: --layout=full writes [2]\.[0-9] GB' err || fail "no warning for the comparison: $(cat err)"
 ms-report --json deep.db 2>err | head -c 1 >/dev/null
-grep -q '^ms-report: written in the compact layout ("version": 2), because the call stacks of each site would take [0-9]* MB (--layout=full writes them)$' err || fail "no remark: $(cat err)"
+grep -q '^ms-report: written in the compact layout ("version": 2), because a whole call stack for each site would take [0-9]* MB in all (--layout=full writes that)$' err || fail "no remark: $(cat err)"
 for quiet in '--json=full -q' '--json=compact' '--json=full --limit 100' '--json=full --site 1'; do
 	# shellcheck disable=SC2086
 	ms-report $quiet deep.db 2>err | head -c 1 >/dev/null

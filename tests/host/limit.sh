@@ -132,7 +132,7 @@ wait_for stopped b.trace
 wait $recorder
 is 'status' $? 0
 [ "$(stat -c %s b.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s b.trace) bytes"
-grep -q 'limit .*--keep=live: the live blocks alone need more than .*, half of --max-size' err || fail "not said why keeping ended: $(cat err)"
+grep -q 'limit .*--keep=live: the records of the live blocks alone need more than .*, half of --max-size' err || fail "not said why keeping ended: $(cat err)"
 "$TB/trace-dump" b.trace | grep -qx ended || fail 'the trace is not whole'
 
 # ---- refused ----

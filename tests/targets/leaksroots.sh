@@ -48,11 +48,11 @@ UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 4 sites
   2.0 KiB       3  1  younger
                         2.0 KiB in 1 block + 60 B in 2 blocks lost with it (all of it from owned
     200 B       4  3  shared
-                        200 B in 4 blocks lost with sites that filters hide
+                        200 B in 4 blocks lost with blocks of hidden sites
      30 B       1  4  owned
-                        30 B in 1 block lost with sites that filters hide
+                        30 B in 1 block lost with blocks of hidden sites
      30 B       1  5  owned
-                        30 B in 1 block lost with sites that filters hide
+                        30 B in 1 block lost with blocks of hidden sites
    1000 B       1  .  hidden by filters
 EOF
 diff want.txt said.txt
