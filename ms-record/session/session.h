@@ -121,7 +121,7 @@ struct reader {
 	uint32_t depth, cap, noded;
 	uint32_t node;  /* node of the whole stack; 0 = not looked up yet */
 	size_t waiting; /* 1 + index of the item whose stack is to be `node`; 0 = none */
-	uint32_t base; /* node above the outermost frame: 0, or "truncated" */
+	uint32_t base;  /* node above the outermost frame: 0, or "truncated" */
 	struct reader_whole {
 		uint32_t node; /* 0 = no stack is kept here */
 		bool cut, truncated;
