@@ -26,14 +26,13 @@ static bool has_scan(const struct ms_recording *t, uint64_t scan)
  * below it retain, so that no sum of figures is too large. */
 static bool adds_up(const struct ms_recording *t, const struct ms_retention_scan *s)
 {
-	const struct ms_retention_row *rows = t->retention.rows.v + s->first_row;
 	struct left {
 		uint64_t bytes, blocks;
 	} *left = ms_xcalloc(s->row_count + 1, sizeof *left);
 	bool good = s->row_count == s->head.rows && s->head.kept_bytes <= INT64_MAX;
 	left[0] = (struct left){s->head.kept_bytes, INT64_MAX};
 	for (size_t i = 0; i < s->row_count && good; i++) {
-		const struct ms_retention_row *r = &rows[i];
+		const struct ms_retention_row *r = &t->retention.rows.v[s->first_row + i];
 		struct left *above = &left[r->parent];
 		good = r->retained_bytes <= above->bytes && r->retained_blocks <= above->blocks &&
 		       r->bytes <= r->retained_bytes && r->blocks <= r->retained_blocks;
