@@ -135,7 +135,7 @@ if gcc -g -static -o "st$$" static.c 2>/dev/null; then
 	target=$!
 	start 100 30 -d 200ms --filter "'^st$$'"
 	sees "^> +$target "
-	sees '^ can be recorded with r \(root\)$'
+	sees ' can be recorded with r \(as root\)$'
 	keys r y
 	sees "^recording to st$$\\.$target\\.trace until q\$"
 	sees '^> .* main static\.c:[0-9]+$'
