@@ -81,6 +81,9 @@ static void publish(struct ranges *all, const struct ms_regions *r)
 	if (fallocate(all->memfd, 0, (off_t)at, (off_t)bytes))
 		return;
 	look_for_framed(all, r);
+	/* A thread that reads what is stored below in the list of the round before last must see
+	 * that the last round has begun. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	uint32_t n = fill(all, list, r);
 	__atomic_store_n(&all->mem->ranges_count[round & 1], n, __ATOMIC_RELAXED);
 	__atomic_store_n(&all->mem->ranges_round, round, __ATOMIC_RELEASE);

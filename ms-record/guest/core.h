@@ -373,6 +373,14 @@ MG_INLINE uint64_t load(uint64_t address)
 	return *(const volatile uint64_t *)address;
 }
 
+/* Tells whether what was read of a module's code or unwind tables may be kept: no dlclose was in
+ * progress while it was read. The fence has these reads done first. */
+MG_INLINE bool mg_may_keep(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
+}
+
 /* Forgets the previous stack, so that the next one is sent completely. */
 MG_INLINE void mg_forget(struct mg_writer *t)
 {

@@ -204,10 +204,11 @@ MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp
 /* ---- entering ---- */
 
 /* Reads the gate, which selects how much is recorded, once per hook. Any value but MG_GATE_ALL
- * takes the slow path, so that sampling costs nothing when everything is recorded. */
+ * takes the slow path, so that sampling costs nothing when everything is recorded. A thread that
+ * sees the gate open sees the session of which it is the gate: a forked child's is another. */
 MG_INLINE uint32_t mg_gate_now(void)
 {
-	return __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED);
+	return __atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE);
 }
 
 MG_INLINE bool mg_passing(void)

@@ -138,7 +138,7 @@ uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch)
 		return rule;
 	uint64_t key = MG_RULE_KEY(ip, epoch);
 	rule |= MG_RULE_CHECK(MG_RULE_HASH(key), epoch) << 24;
-	if (!__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST))
+	if (mg_may_keep())
 		keep((struct mg_rule_slot){.key = key, .rule = rule}, epoch);
 	return rule;
 }

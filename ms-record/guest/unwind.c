@@ -238,7 +238,7 @@ static uint32_t own_rule_of(uint64_t rule)
 static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uint64_t ip)
 {
 	uint32_t r = ip & MG_EXACT_IP || t->brief ? 0 : own_rule_of(rule_of(ip, t->epoch));
-	if (r && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST)) {
+	if (r && mg_may_keep()) {
 		t->rules_used = true;
 		t->rules[MG_OWN_INDEX(ip)] = MG_OWN_REST(ip) | r;
 	}
@@ -290,7 +290,7 @@ MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint6
 		p->ip = ip;
 		p->sp = sp;
 		p->n = 0;
-	} else if (!__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST)) {
+	} else if (mg_may_keep()) {
 		t->rules_used = true;
 		fill_path(t, p, base, n);
 	}

@@ -139,7 +139,7 @@ bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *fr
 	mg_forget(t);
 	if (!mg_unwind(t, frame, words))
 		return false;
-	if (m && t->keepable && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST))
+	if (m && t->keepable && mg_may_keep())
 		remember_whole(t, m, frame);
 	return true;
 }
