@@ -79,15 +79,15 @@ uint32_t stacks_below(struct stacks *s, uint32_t parent, uint32_t frame)
 	return (uint32_t)s->nodes.n;
 }
 
-/* Returns an address with the low 15 bits of the epoch in address bits that are not used. Clears
- * the cache when these 15 bits wrap around. */
+/* Returns an address with the low 14 bits of the epoch in address bits that are not used. Clears
+ * the cache when these 14 bits wrap around. */
 static uint64_t tag(struct stacks *s, uint64_t ip, uint32_t epoch)
 {
-	if (epoch >> 15 > s->cache_epoch) {
-		s->cache_epoch = epoch >> 15;
+	if (epoch >> 14 > s->cache_epoch) {
+		s->cache_epoch = epoch >> 14;
 		memset(s->cache, 0, sizeof *s->cache << STACKS_CACHE_BITS);
 	}
-	return (ip & ~(UINT64_C(0x7fff) << 48)) | (uint64_t)(epoch & 0x7fff) << 48;
+	return (ip & ~(UINT64_C(0x3fff) << 48)) | (uint64_t)(epoch & 0x3fff) << 48;
 }
 
 static struct stacks_cached *slot(struct stacks *s, uint64_t key, bool outermost)

@@ -32,7 +32,7 @@ struct stacks {
 	MS_ARRAY(struct ms_node) nodes;
 	struct ms_lookup frame_index, node_index;
 	struct stacks_cached {
-		uint64_t ip; /* address, with the epoch in bits 48 to 62 */
+		uint64_t ip; /* address, with the epoch in bits 48 to 61 */
 		uint32_t outermost, frame;
 	} * cache;
 	uint32_t cache_epoch;

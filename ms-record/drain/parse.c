@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "drained.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/heap/heaps.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/code/modules.h"
@@ -25,6 +26,8 @@
 /* Limit for moving items to sort them by stamp: MOVES_MOST moves, plus MOVES_EACH per event. */
 #define MOVES_MOST (UINT64_C(1) << 26)
 #define MOVES_EACH 16u
+
+_Static_assert(CPU_ADDRESS_BITS == MG_ADDRESS_BITS, "the live table holds what records hold");
 
 /* ---- items ---- */
 

@@ -27,7 +27,7 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 		return stacks_below(&s->stacks, parent, frame);
 	struct ms_frame f = {.address = ip & ADDRESS_MASK,
 			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
-	if (ip >> 47 == 1)
+	if (MG_IS_INTERPRETED(ip))
 		f = interpreter_frame(&s->modules,
 				      (uint32_t)((ip ^ MG_INTERPRETED) >> MG_INSTRUCTION_BITS),
 				      ip & ((1u << MG_INSTRUCTION_BITS) - 1));

@@ -45,7 +45,7 @@ static inline struct stacks_path parse_stack_path(const struct reader *r, uint32
 static inline bool parse_stack_replaced(const struct session *s, uint64_t caller, uint64_t ip)
 {
 	const uint64_t first = MG_INTERPRETED | UINT64_C(1) << MG_INSTRUCTION_BITS;
-	return caller >> 47 == 1 && caller >= first &&
+	return MG_IS_INTERPRETED(caller) && caller >= first &&
 	       mg_python_is_loop(&(s->slot ? s->pool->head : s->mem)->python, ip);
 }
 
@@ -93,7 +93,7 @@ static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t 
 	struct stacks_path path = parse_stack_path(r, depth);
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
-		if (ip >> 47 == 1)
+		if (MG_IS_INTERPRETED(ip))
 			ip = parse_code_frame(r, ip);
 		if (!(depth + i) || !parse_stack_replaced(s, r->ips[depth + i - 1], ip))
 			path = stacks_step(path, ip);

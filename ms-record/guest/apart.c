@@ -104,7 +104,7 @@ struct visit {
 static void visit(struct visit *v, struct piece mapping)
 {
 	struct piece part;
-	while (mapping.end >> 47 == 0 && next_part(&mapping, &part)) {
+	while (mapping.end < MG_ADDRESS_END && next_part(&mapping, &part)) {
 		v->bytes += part.end - part.start;
 		if (v->number)
 			mg_syscall(v->number, part.start, part.end - part.start, v->flags, 0, 0, 0);

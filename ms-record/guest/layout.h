@@ -79,7 +79,7 @@
 
 /* Identifies the layout and its version: guest and ms-record must be from the same build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 12u
+#define MG_LAYOUT_VERSION 13u
 /* maximum entries of mg_session.own: chunks of writers, buffers for deep stacks, a few others */
 #define MG_OWN_MAX 58u
 #define MG_ARENAS 64u
@@ -613,7 +613,8 @@ enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
 /* Value in place of a return address, for an interpreter's frame that the following C frame
  * runs. Bits: code object's slot << 24 | instruction + 1, 0 = before the first. MG_NOT_READ: one
  * or more frames that could not be read. */
-#define MG_INTERPRETED (UINT64_C(1) << 47)
+#define MG_INTERPRETED (UINT64_C(1) << 62)
+#define MG_IS_INTERPRETED(ip) ((ip) >> 62 == 1)
 #define MG_INSTRUCTION_BITS 24u
 #define MG_NOT_READ (MG_INTERPRETED | (uint64_t)MG_CODE_SLOTS << MG_INSTRUCTION_BITS)
 #define MG_HEAP_PLAIN (UINT64_C(1) << 33) /* heap number: malloc's heap, but in a pool */
@@ -627,24 +628,23 @@ enum mg_pool_step {
  *
  *   MG_ALLOC_SHORT, with a stack and no other flag:
  *      63      62..32       31..16     15..8      7..0
- *     | 0 | stamp: + (31) | keep (16) | count (8) | kind |    | size (17) | address (47) |  frames
+ *     | 0 | stamp: + (31) | keep (16) | count (8) | kind |    | size | address |  frames
  *
  *   a free without a stack, one word:
- *      63      62..43       42..0
- *     | 1 | stamp: + (20) | address / 16 (43) |
- */
+ *      63
+ *     | 1 | stamp: + | address / 16 |
+ *
+ * An address has MG_ADDRESS_BITS; size and the free's stamp have what is left of their words. */
 #define MG_SHORT_FREE (UINT64_C(1) << 63)
-#define MG_SHORT_FREE_SHIFT 43u /* bit position of the stamp */
-#define MG_SHORT_FREE_STAMP 20u /* bits */
+#define MG_SHORT_FREE_SHIFT (MG_ADDRESS_BITS - 4)      /* bit position of the stamp */
+#define MG_SHORT_FREE_STAMP (63 - MG_SHORT_FREE_SHIFT) /* bits */
 #define MG_SHORT_ALLOC_STAMP 31u
-#define MG_SHORT_ADDRESS 47u
-#define MG_SHORT_SIZE 17u
+#define MG_SHORT_ADDRESS MG_ADDRESS_BITS
+#define MG_SHORT_SIZE (64 - MG_SHORT_ADDRESS)
 #define MG_SHORT_COUNT 8u
 #define MG_SHORT_KEEP 16u
 
-#define MG_F_STACK                                                                                 \
-	1u /* the record has a stack (else keep and count are 0 and "previous stack" is unchanged) \
-	    */
+#define MG_F_STACK 1u /* has a stack; else keep and count are 0, the previous stack stays */
 #define MG_F_TRUNCATED                                                                             \
 	2u /* the outermost frame sent is not the root: its callers could not be found */
 #define MG_F_COPIED 4u    /* the stack is in the MG_COPY records just before */

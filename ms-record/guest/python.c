@@ -124,7 +124,7 @@ static bool is_in_chunk(const struct mg_python_stack *p, uint64_t at, uint64_t b
 bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
 	struct mg_range r, more;
-	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST)
+	if (at - 4096 >= MG_ADDRESS_END - 4096 - MG_CODE_LINES_MOST)
 		return false;
 	if (is_in_chunk(p, at, bytes))
 		return true;

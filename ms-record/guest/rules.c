@@ -4,7 +4,7 @@
  *   tables[0]    tables[1]    tables[2]    tables[3]
  *   2^12 slots   2^14         2^16         2^18         mg.table = the one in use
  *
- *   slot = { key: ip (47 bits) | epoch (16 bits) << 47 | exact << 63,  rule }
+ *   slot = { key: MG_CODE_KEY of ip | epoch (16 bits) << MG_CODE_BITS,  rule }
  *
  * A reader never waits: it reads MG_RULE_PROBES slots in a row and stops at an empty one.
  *
@@ -69,7 +69,7 @@ void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames)
 uint64_t mg_rule_derive(uint64_t ip)
 {
 	struct mg_unwind_info info;
-	if ((ip & ~MG_EXACT_IP) >> 47)
+	if ((ip & ~MG_EXACT_IP) >= MG_ADDRESS_END)
 		return MG_RULE_NO_CODE;
 	if (!mg.backend.find_unwind_info(ip & ~MG_EXACT_IP, &info))
 		return mg_rule_outside(ip);
@@ -91,7 +91,7 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 		old.rule = __atomic_load_n(&slot->rule, __ATOMIC_ACQUIRE);
 		if (old.key == new.key)
 			return true;
-		if (old.key && (uint16_t)((old.key >> 47) - epoch) < LATE)
+		if (old.key && (uint16_t)((old.key >> MG_CODE_BITS) - epoch) < LATE)
 			continue; /* the table's slot holds a rule of this epoch or a later one
 				     (T2) */
 		if (!mg_swap_pair(slot, (const uint64_t[2]){old.key, old.rule},
@@ -118,7 +118,7 @@ static void grow(struct mg_rule_table *t, uint32_t epoch)
 			.key = __atomic_load_n(&t->slots[i].key, __ATOMIC_ACQUIRE)};
 		s.rule = __atomic_load_n(&t->slots[i].rule, __ATOMIC_ACQUIRE);
 		if (s.key && s.key == __atomic_load_n(&t->slots[i].key, __ATOMIC_ACQUIRE) &&
-		    (s.key >> 47 & 0xffff) == (epoch & 0xffff) &&
+		    (s.key >> MG_CODE_BITS & 0xffff) == (epoch & 0xffff) &&
 		    (s.rule >> 24 & 0xff) == MG_RULE_CHECK(MG_RULE_HASH(s.key), epoch))
 			put(next, s, epoch);
 	}

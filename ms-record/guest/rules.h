@@ -87,7 +87,7 @@ struct mg_rule_table {
 	uint32_t shift; /* 64 - log2(number of slots): shifting a hash right by it gives an index */
 	uint32_t used;
 };
-#define MG_RULE_KEY(ip, epoch) ((ip) | (uint64_t)((epoch)&0xffff) << 47)
+#define MG_RULE_KEY(ip, epoch) (MG_CODE_KEY(ip) | (uint64_t)((epoch)&0xffff) << MG_CODE_BITS)
 #define MG_RULE_HASH(key) ((key)*UINT64_C(0x9e3779b97f4a7c15))
 #define MG_RULE_CHECK(hash, epoch) ((((hash) >> 30) + ((epoch) >> 16)) & 0xff)
 #define MG_RULE_TABLES 4u
@@ -110,9 +110,10 @@ struct mg_rule_table {
  * not in memory, n is 1, the return address, so that the word at CFA - 8 n can always be read. */
 #define MG_OWN_BITS 11u
 #define MG_OWN_RULES (1u << MG_OWN_BITS)
-#define MG_OWN_INDEX(ip) (((ip) ^ (ip) >> MG_OWN_BITS) & (MG_OWN_RULES - 1))
-#define MG_OWN_REST(ip) ((ip) >> MG_OWN_BITS << MG_OWN_RULE_BITS)
+#define MG_OWN_INDEX(ip) ((MG_CODE_KEY(ip) ^ MG_CODE_KEY(ip) >> MG_OWN_BITS) & (MG_OWN_RULES - 1))
+#define MG_OWN_REST(ip) (MG_CODE_KEY(ip) >> MG_OWN_BITS << MG_OWN_RULE_BITS)
 #define MG_OWN_RULE_BITS (17u + MG_OWN_BITS)
+_Static_assert(MG_CODE_BITS - MG_OWN_BITS <= 64 - MG_OWN_RULE_BITS, "a rule's word holds the rest");
 #define MG_OWN_FROM_BP 1u
 #define MG_OWN_LOADS_BP 2u
 #define MG_OWN_OFFSET(rule) (((rule) >> 8) * 8)

@@ -186,7 +186,7 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	}
 	w->ip = load(cfa - 8);
 	w->sp = cfa;
-	if (MG_UNLIKELY(w->ip - 4096 >= (UINT64_C(1) << 47) - 4096)) {
+	if (MG_UNLIKELY(w->ip - 4096 >= MG_ADDRESS_END - 4096)) {
 		if (w->ip) /* ip 0 marks the outermost frame: the walk is complete */
 			w->flags |= MG_F_TRUNCATED;
 		w->keepable = false;

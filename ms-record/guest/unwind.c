@@ -430,7 +430,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 		uint64_t next = 0;
 		if (MG_LIKELY(cfa <= high && good))
 			next = load(cfa - 8);
-		if (MG_LIKELY(next - 4096 < (UINT64_C(1) << 47) - 4096)) {
+		if (MG_LIKELY(next - 4096 < MG_ADDRESS_END - 4096)) {
 			uint64_t loaded = load(at);
 			s->ip = ip;
 			s->slot = sp - 8;

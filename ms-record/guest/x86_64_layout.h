@@ -20,6 +20,14 @@ enum mg_copy_reg {
 	MG_COPY_REGS
 };
 
+/* Number of bits of the addresses that a program has, without extensions of the processor. */
+#define MG_ADDRESS_BITS 47u
+#define MG_ADDRESS_END (UINT64_C(1) << MG_ADDRESS_BITS)
+/* Number of bits that tell addresses of code apart, and these bits of `ip`, with MG_EXACT_IP in its
+ * place. */
+#define MG_CODE_BITS MG_ADDRESS_BITS
+#define MG_CODE_KEY(ip) (ip)
+
 /* number of callee-saved registers other than bp */
 #define MG_KEPT 5u
 

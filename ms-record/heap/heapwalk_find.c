@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "heapwalk_private.h"
+#include "ms-record/base/cpu.h"
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
 
@@ -25,7 +26,7 @@
 
 static bool is_link(uint64_t v)
 {
-	return v && !(v & 15) && v >> 47 == 0;
+	return v && !(v & 15) && v >> CPU_ADDRESS_BITS == 0;
 }
 
 /* Tells whether a chunk is in the bin that begins at `self`. */

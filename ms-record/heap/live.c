@@ -144,7 +144,7 @@ static uint64_t address_of_hash(uint64_t hash)
 {
 	uint64_t half = hash * LIVE_INVERSE & LIVE_HASH;
 	uint64_t units = (half ^ half >> 23) * LIVE_INVERSE & LIVE_HASH;
-	return (units << 3 & LIVE_ADDRESS) | units >> 44 << 63;
+	return (units << 3 & LIVE_ADDRESS) | units >> (CPU_ADDRESS_BITS - 3) << 63;
 }
 
 /* ---- growing ---- */

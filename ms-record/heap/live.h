@@ -89,12 +89,12 @@ bool live_add_slow(struct live_table *l, const struct live_block *b);
 bool live_take_slow(struct live_table *l, uint64_t address, struct live_block *out);
 
 #define LIVE_USER (UINT64_C(1) << 63) /* set in the address of a block that ms_alloc allocated */
-#define LIVE_ADDRESS ((UINT64_C(1) << 47) - 8)
+#define LIVE_ADDRESS ((UINT64_C(1) << CPU_ADDRESS_BITS) - 8)
 #define LIVE_SIZE UINT64_C(0xffff)
-#define LIVE_HASH_BITS 45u
+#define LIVE_HASH_BITS (CPU_ADDRESS_BITS - 2)
 #define LIVE_HASH ((UINT64_C(1) << LIVE_HASH_BITS) - 1)
 #define LIVE_FACTOR UINT64_C(0x13c6ef372fe9)  /* derived from the golden ratio */
-#define LIVE_INVERSE UINT64_C(0x16d7d9ae9859) /* inverse of LIVE_FACTOR modulo 2^45 */
+#define LIVE_INVERSE UINT64_C(0x76d7d9ae9859) /* inverse of LIVE_FACTOR modulo 2^48 */
 
 static inline bool live_fits(uint64_t address)
 {
@@ -103,7 +103,7 @@ static inline bool live_fits(uint64_t address)
 
 static inline uint64_t live_hash(uint64_t address)
 {
-	uint64_t units = (address & LIVE_ADDRESS) >> 3 | address >> 63 << 44;
+	uint64_t units = (address & LIVE_ADDRESS) >> 3 | address >> 63 << (CPU_ADDRESS_BITS - 3);
 	uint64_t half = units * LIVE_FACTOR & LIVE_HASH;
 	return (half ^ half >> 23) * LIVE_FACTOR & LIVE_HASH;
 }

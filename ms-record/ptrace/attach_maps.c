@@ -12,7 +12,7 @@
 #include "ms-record/guest/layout.h"
 
 #define LOWEST UINT64_C(0x10000)
-#define HIGHEST (UINT64_C(0x7ffffffff) << 12)
+#define HIGHEST (MG_ADDRESS_END - 4096)
 #define MARGIN UINT64_C(0x10000) /* bytes kept free next to the heap and the stack */
 
 static void add(struct attach_maps *m, const struct ms_proc_map *from)

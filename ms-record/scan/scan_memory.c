@@ -21,12 +21,13 @@
 
 #include "ms-record/base/clock.h"
 #include "ms-record/base/timed.h"
+#include "ms-record/guest/layout.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/base/descriptor.h"
 #include "libcommon/proc/proc.h"
 
 #define PAGE 4096u
-#define USER_END (((uint64_t)1 << 47) - PAGE) /* programs use no higher addresses by default */
+#define USER_END (MG_ADDRESS_END - PAGE) /* programs use no higher addresses by default */
 #define EMPTY_MOST ((uint64_t)16 << 30)
 #define PIECE ((size_t)1 << 20)
 /* piece size for swapped pages: each page may have to be read from a disk */

@@ -132,7 +132,7 @@ static void begin(void)
 static uint64_t code_of(uint64_t slot)
 {
 	uint64_t ip = parse_code_frame(&r, MG_INTERPRETED | slot << MG_INSTRUCTION_BITS | 5);
-	CHECK(ip >> 47 == 1 && (ip & 0xffffff) == 5, "%llx", (unsigned long long)ip);
+	CHECK(MG_IS_INTERPRETED(ip) && (ip & 0xffffff) == 5, "%llx", (unsigned long long)ip);
 	return (ip ^ MG_INTERPRETED) >> MG_INSTRUCTION_BITS;
 }
 
