@@ -331,7 +331,9 @@ static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	else if (threads == 1 && ends(w))
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
-		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_THREADS;
+		w->state = is_files(errno)  ? MS_SCAN_FILES
+			   : errno == ESRCH ? gone(w)
+					    : MS_SCAN_THREADS;
 	if (w->state != MS_SCAN_DONE)
 		return tid;
 	tid = settle_thread(w, tid);

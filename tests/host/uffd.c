@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Delivers pages of its own memory itself (userfaultfd): uffd HOW [SECONDS]
+ * Delivers pages of its own memory itself (userfaultfd): uffd HOW [wait]
  *
  * HOW: own, a thread of it delivers; other, another process does, to which the descriptor was sent,
  * and this one has it no more; full, all pages are there; fork, as own, and whoever delivers is told
- * of forks and has to take note. For SECONDS it allocates and frees, then it says "done" and ends
- * with status 3; 77: there is no userfaultfd.
+ * of forks and has to take note. wait: it allocates and frees until its standard input ends. It says
+ * "done" and ends with status 3; 77: there is no userfaultfd.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -92,13 +93,13 @@ static char *reserve(size_t bytes, bool forks)
 	return good ? at : NULL;
 }
 
-static void work(int seconds)
+static void work(bool waits)
 {
 	static void *kept[10];
-	for (int i = 0; i < seconds * 100; i++) {
+	struct pollfd input = {.events = POLLIN};
+	for (int i = 0; waits && !poll(&input, 1, 10); i++) {
 		free(kept[i % 10]);
 		kept[i % 10] = malloc(100);
-		usleep(10000);
 	}
 	kept[0] = malloc(500);
 }
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		puts("ready");
 	fflush(stdout);
-	work(argc > 2 ? atoi(argv[2]) : 0);
+	work(argc > 2);
 	puts("done");
 	return 3;
 }

@@ -50,7 +50,7 @@ def tell(name, request, want):
 
 
 def end(name, p):
-    """It ends as ever."""
+    """It ends as ever, once its input has."""
     try:
         said = p.communicate(timeout=FOR_EVER)[0]
     except subprocess.TimeoutExpired:
@@ -60,14 +60,14 @@ def end(name, p):
 
 
 def begin(*command):
-    p = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     check(p.stdout.readline() == "ready\n", f"{command} is not ready")
     return p
 
 
 def told(how, want):
     """Launched, and asked while it runs."""
-    p = begin(RECORD, "-q", "--no-symbols", "-o", "t.trace", PROGRAM, how, "3")
+    p = begin(RECORD, "-q", "--no-symbols", "-o", "t.trace", PROGRAM, how, "wait")
     tell(f"launched, {how}", "leak-check", want)
     tell(f"launched, {how}", "resident", "RSS ")
     end(f"launched and asked, {how}", p)
@@ -75,7 +75,7 @@ def told(how, want):
 
 def attach(how, want):
     """What became known of its heap: state, largest block, reason."""
-    p = begin(PROGRAM, how, "4")
+    p = begin(PROGRAM, how, "wait")
     r = subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "t.trace", "-p", str(p.pid)])
     while run(RECORD, "--tell", "t.trace", "status")[0] and r.poll() is None:
         pass
