@@ -153,6 +153,14 @@ class Server
 	char *index_ = nullptr;
 };
 
+// Overwrites what ended calls have left on the stack, where a scan may find the address of a lost label.
+__attribute__((noinline)) void clear_stack()
+{
+	volatile char left[16384];
+	for (std::size_t i = 0; i < sizeof left; i++)
+		left[i] = 0;
+}
+
 } // namespace depot
 
 int main(int argc, char **argv)
@@ -160,4 +168,5 @@ int main(int argc, char **argv)
 	static depot::Server server;
 	server.start(20000);
 	server.run(argc > 1 ? std::atoi(argv[1]) : 1000, argc > 2 ? std::atoi(argv[2]) : 0);
+	depot::clear_stack();
 }
