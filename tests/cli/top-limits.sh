@@ -57,7 +57,8 @@ until_true eval 'tail -n 2 flat | head -n 1 | jq -e ".trend.verdict == \"steady\
 kill -STOP $followers # so that no line is half written
 head -n -1 grows >grown
 head -n -1 flat >flat.whole
-tail -n 1 grown >last
+# On a busy machine what grows is seen in jumps now and then, and doubted for a few lines.
+jq -c 'select(.forecast.limit != null)' grown | tail -n 1 >last
 jq -e '.trend.verdict == "growing" and .trend.confidence >= 0.8 and .forecast.limit == "cgroup" and .forecast.limit_bytes == 4294967296' last >/dev/null ||
 	fail "growing: $(cat last)"
 # 3 GiB are left at the slope that is said, and at both ends of its interval
