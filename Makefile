@@ -5,8 +5,13 @@ MODE ?= release
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 ZSH_FOLDER ?= $(PREFIX)/share/zsh/site-functions
-CC = gcc
-B := build/$(MODE)
+# A cross build, `make ARCH=aarch64`, has Debian's names of the tools and a folder of its own.
+CROSS := $(if $(ARCH),$(ARCH)-linux-gnu-)
+CC = $(CROSS)gcc
+AR = $(CROSS)ar
+NM = $(CROSS)nm
+OBJCOPY = $(CROSS)objcopy
+B := build/$(if $(ARCH),$(ARCH)-)$(MODE)
 JOBS ?= $(shell nproc)
 
 # What scripts match must not depend on who builds: in Turkish [a-z] has no i.
@@ -20,7 +25,7 @@ say = @printf '  %-5s %s\n'
 
 # The processor. Files with its name are built, those of the others that there are (CONTRIBUTING.md, Porting) not.
 # Before `make deps` there may be no compiler to ask.
-CPU := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
+CPU := $(or $(ARCH),$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m))))
 CPUS := $(patsubst ms-record/guest/%_layout.h,%,$(wildcard ms-record/guest/*_layout.h))
 CPU_FLAGS := -DMS_CPU='"$(CPU)"' -DMS_CPU_H='"$(CPU).h"' -DMG_CPU_LAYOUT_H='"$(CPU)_layout.h"'
 of_cpu = $(foreach f,$(1),$(if $(filter $(addsuffix %,$(filter-out $(CPU),$(CPUS))),$(notdir $(f))),,$(f)))
@@ -51,17 +56,17 @@ LIBS_ms-diff := $(LIBS_common)
 LIBS_ms-report := $(LIBS_common)
 LIBS_ms-top := $(LIBS_common) -lncursesw -lmicrohttpd
 
-ifeq ($(filter $(CPU),$(CPUS)),)
-ifneq ($(CPUS),)
-$(error ms-record knows no processor '$(CPU)', only $(CPUS): see CONTRIBUTING.md, Porting)
-endif
-endif
+ifneq ($(filter $(CPU),$(CPUS)),)
 GUEST := $(B)/bin/libmemscope-preload.so
--include ms-record/guest/guest.mk
--include libcommon/api/public.mk
+include ms-record/guest/guest.mk
+else
+$(info ms-record knows no processor '$(CPU)', only $(CPUS) (CONTRIBUTING.md, Porting): the tools that read traces are built)
+TOOLS := $(filter-out ms-record,$(TOOLS))
+endif
+include libcommon/api/public.mk
 
-all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload/preload.c),$(GUEST)) $(LIB_FILES) \
-  $(if $(wildcard packaging/completions),$(TOOLS:%=$(B)/completions/%.bash))
+# Completions are what a tool says of itself, so the tool has to run here.
+all: $(TOOLS:%=$(B)/bin/%) $(GUEST) $(LIB_FILES) $(if $(ARCH),,$(TOOLS:%=$(B)/completions/%.bash))
 
 $(B)/format/%.o: format/%.c
 	@mkdir -p $(@D)
@@ -80,9 +85,9 @@ $(B)/tests/%.o: tests/%.c
 	$(say) CC $<
 	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FORMAT_LIB): $(FORMAT_SRC:%.c=$(B)/%.o)
-	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
+	@mkdir -p $(@D); rm -f $@; $(AR) crs $@ $^
 $(COMMON_LIB): $(COMMON_SRC:%.c=$(B)/%.o)
-	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
+	@mkdir -p $(@D); rm -f $@; $(AR) crs $@ $^
 
 # The snapshot's tables, from one description: the schema as a string, and lists of columns.
 COLUMNS := libcommon/snapshot/columns
@@ -220,6 +225,7 @@ help:
 	@echo 'make install      and uninstall: DESTDIR, PREFIX=/usr/local, LIBDIR=PREFIX/lib'
 	@echo 'make deb          Debian packages into build/deb; deps-deb installs what that needs'
 	@echo 'make dist         what is committed as build/memscope-$(VERSION).tar.gz'
+	@echo 'make ARCH=aarch64 the tools that read traces, by Debian'"'"'s cross compiler'
 	@echo 'make deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -15,10 +15,10 @@ $(FORMAT_SRC:%.c=$(B)/%.o) $(COMMON_SRC:%.c=$(B)/%.o): libcommon/api/public.mk
 $(B)/lib/memscope.o: $(LIB_PUBLIC) $(COMMON_LIB) $(FORMAT_LIB)
 	@mkdir -p $(@D)
 	$(CC) -r -nostdlib -o $@.part $^
-	nm --defined-only --extern-only $@.part | sed -n 's/.* \(memscope_[a-z_]*\)$$/\1/p' >$@.names
-	objcopy --keep-global-symbols=$@.names $@.part $@
+	$(NM) --defined-only --extern-only $@.part | sed -n 's/.* \(memscope_[a-z_]*\)$$/\1/p' >$@.names
+	$(OBJCOPY) --keep-global-symbols=$@.names $@.part $@
 $(LIB_STATIC): $(B)/lib/memscope.o
-	@rm -f $@; ar crs $@ $<
+	@rm -f $@; $(AR) crs $@ $<
 $(LIB_SHARED): $(LIB_PUBLIC) $(COMMON_LIB) $(FORMAT_LIB) libcommon/api/public.map
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -34,7 +34,7 @@ $(EXPORTS): $(PRELOAD_DIR)/exports.map $(PRELOAD_DIR)/next.def format/functions.
 $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(EXPORTS) $(GUEST_DIR)/imports.allow
 	@mkdir -p $(@D)
 	$(CC) $(GUEST_LDFLAGS) -o $@ $(filter %.o,$^)
-	@nm -D --undefined-only $@ | awk '{sub(/@.*/, "", $$NF); print $$NF}' | LC_ALL=C sort -u | \
+	@$(NM) -D --undefined-only $@ | awk '{sub(/@.*/, "", $$NF); print $$NF}' | LC_ALL=C sort -u | \
 	  LC_ALL=C comm -23 - $(GUEST_DIR)/imports.allow > $@.imports; \
 	if [ -s $@.imports ]; then echo "$@: imports that imports.allow does not name:" $$(cat $@.imports) >&2; rm -f $@; exit 1; fi; rm -f $@.imports
 
@@ -58,6 +58,6 @@ $(IMAGE): $(IMAGE_PARTS:%=$(B)/$(GUEST_DIR)/image/%.o)
 	$(CC) $(IMAGE_LDFLAGS) -o $@.tmp $(filter %.o,$^)
 	@if readelf -Wr $@.tmp | grep ' R_' | grep -v _RELATIVE || readelf -Wl $@.tmp | grep -w TLS || \
 	  readelf -Ws --dyn-syms $@.tmp | grep -w UND | grep -vw '0: 0000000000000000'; then echo "$@: needs a loader" >&2; rm -f $@.tmp; exit 1; fi
-	@objcopy --strip-debug $@.tmp $@ && rm -f $@.tmp
+	@$(OBJCOPY) --strip-debug $@.tmp $@ && rm -f $@.tmp
 $(B)/ms-record/attach/attach_image.o: $(IMAGE)
 $(B)/ms-record/attach/attach_image.o: ALL_CFLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
