@@ -130,11 +130,9 @@ static void find_links(struct keep *k, struct links *l)
 }
 
 /* Gives each shared group the roots of the groups that lead to it, until nothing changes. */
-static void spread(struct keep *k)
+static void spread(struct keep *k, const struct links *l)
 {
-	struct links l;
 	uint32_t n = k->group_count, from = 0, queued = 0;
-	find_links(k, &l);
 	uint32_t *queue = keep_take(k, n, sizeof *queue); /* a ring: each group once at most */
 	bool *waits = keep_take(k, n, sizeof *waits);
 	for (uint32_t g = 0; g < n && k->state == KEEP_DONE; g++)
@@ -147,8 +145,8 @@ static void spread(struct keep *k)
 		from = from + 1 == n ? 0 : from + 1;
 		queued--;
 		waits[g] = false;
-		for (uint32_t e = l.first[g]; e < l.first[g + 1]; e++) {
-			uint32_t to = l.to[e];
+		for (uint32_t e = l->first[g]; e < l->first[g + 1]; e++) {
+			uint32_t to = l->to[e];
 			if (!(k->group_mask[g] & ~k->group_mask[to]))
 				continue;
 			k->group_mask[to] |= k->group_mask[g];
@@ -157,8 +155,6 @@ static void spread(struct keep *k)
 			waits[to] = true;
 		}
 	}
-	keep_drop(k, l.first);
-	keep_drop(k, l.to);
 	keep_drop(k, queue);
 	keep_drop(k, waits);
 }
@@ -178,20 +174,59 @@ static uint32_t root_of_bit(const struct keep *k, uint32_t bit)
 	return keep_root_of(k, k->vertex[k->group_at[k->bit_group[bit]]]);
 }
 
-static void add_reach(const struct keep *k, struct reaches *r, uint32_t group)
+/* Finds the bit of each group's nearest root; KEEP_SET_ROOTS = it has none. All that a group's first
+ * number dominates is reached by way of it, so it has the same nearest root. */
+static uint8_t *find_nearest(struct keep *k)
 {
-	uint32_t near = k->classes[k->near[k->group_at[group]]].root;
+	uint8_t *nearest = keep_take(k, k->group_count, sizeof *nearest);
+	for (uint32_t g = 0; g < k->group_count && nearest; g++) {
+		uint32_t root = k->classes[k->near[k->group_at[g]]].root;
+		uint64_t mask = k->group_mask[k->scratch[2][k->seed_at[root]]];
+		nearest[g] = mask ? (uint8_t)__builtin_ctzll(mask) : KEEP_SET_ROOTS;
+	}
+	return nearest;
+}
+
+/* Returns the bit of the root that is the nearest one of most of a group's neighbours, or of the
+ * group itself, if that are as many. Memory that has been used before may hold a thousand pointers
+ * to what was there then, of which each makes the wrong root a little nearer to a block; the other
+ * blocks that it points to, and that point to it, are still nearer to the right one. */
+static uint32_t nearest_of(const struct keep *k, const struct links *l, const uint8_t *nearest,
+			   uint32_t group)
+{
+	uint32_t votes[KEEP_SET_ROOTS + 1] = {0}, i = k->group_at[group], best = nearest[group];
+	for (uint32_t p = k->pred[i]; p < k->pred[i + 1]; p++)
+		votes[nearest[k->scratch[2][k->pred_of[p]]]]++;
+	for (uint32_t e = l->first[group]; e < l->first[group + 1]; e++)
+		votes[nearest[l->to[e]]]++;
+	for (uint32_t bit = 0; bit < k->bits; bit++)
+		best = votes[bit] > votes[best] ? bit : best;
+	return best;
+}
+
+static void add_reach(const struct keep *k, struct reaches *r, uint32_t group, uint32_t nearest)
+{
 	uint64_t mask = k->group_mask[group] & ~OTHERS, bytes = k->group_bytes[group];
 	for (uint64_t m = mask; m; m &= m - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(m);
-		bool nearest = near == root_of_bit(k, i);
 		r->all[i] += bytes;
 		for (uint64_t other = mask; other; other &= other - 1) {
 			uint32_t j = (uint32_t)__builtin_ctzll(other);
 			r->both[i][j] += bytes;
-			r->nearer[i][j] += nearest ? bytes : 0;
+			r->nearer[i][j] += i == nearest ? bytes : 0;
 		}
 	}
+}
+
+static void find_reaches(struct keep *k, const struct links *l, struct reaches *r)
+{
+	uint8_t *nearest = find_nearest(k);
+	for (uint32_t i = 0; i < k->bits; i++)
+		r->all[i] = k->group_bytes[k->bit_group[i]];
+	for (uint32_t g = 0; g < k->group_count && nearest && !keep_over_at(k, g); g++)
+		if (is_shared(k, g))
+			add_reach(k, r, g, nearest_of(k, l, nearest, g));
+	keep_drop(k, nearest);
 }
 
 /* Tells whether hardly anything of what the root of bit `x` reaches is out of the reach of `y`, or
@@ -243,17 +278,13 @@ static bool note_observers(struct keep *k, const uint32_t *of)
 	return any;
 }
 
-static bool find_observers(struct keep *k)
+static bool find_observers(struct keep *k, const struct links *l)
 {
 	struct reaches *r = keep_take(k, 1, sizeof *r);
 	uint32_t of[KEEP_SET_ROOTS] = {0};
 	if (!r)
 		return false;
-	for (uint32_t i = 0; i < k->bits; i++)
-		r->all[i] = k->group_bytes[k->bit_group[i]];
-	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++)
-		if (is_shared(k, g))
-			add_reach(k, r, g);
+	find_reaches(k, l, r);
 	uint64_t shared = 0; /* with those that they observe */
 	for (uint32_t i = 0; i < k->bits; i++) {
 		of[i] = observed_by(k, r, i);
@@ -273,7 +304,13 @@ bool keep_share(struct keep *k, bool observers)
 	if (!shared || k->state != KEEP_DONE)
 		return false;
 	choose_bits(k);
+	struct links l = {0};
 	if (!keep_over(k))
-		spread(k);
-	return observers && !keep_over(k) && find_observers(k);
+		find_links(k, &l);
+	if (!keep_over(k))
+		spread(k, &l);
+	bool more = observers && !keep_over(k) && find_observers(k, &l);
+	keep_drop(k, l.first);
+	keep_drop(k, l.to);
+	return more;
 }

@@ -255,6 +255,38 @@ static void test_tied(void)
 	made_free(&m);
 }
 
+/* Two databases, each with a page list and a table of its pages. A buffer of the small one has memory
+ * that was the large one's first table, so that its variable is nearer to a tenth of the large one's
+ * pages; the other blocks about these pages are nearer to their own variable. A pointer leads to the
+ * small one, too. */
+static void test_stale(void)
+{
+	struct made m = {0};
+	uint32_t a = made_root(&m, KEEP_VARIABLE, 1), b = made_root(&m, KEEP_VARIABLE, 1);
+	uint32_t large = made_block(&m, 100, 1), cache = made_block(&m, 100, 2),
+		 table = made_block(&m, 8000, 3), pages = made_list(&m, 1000, 4000, 4),
+		 small = made_block(&m, 100, 5), buffer = made_block(&m, 800, 6);
+	made_word(&m, a, large, 0);
+	made_link(&m, large, cache, 0);
+	made_link(&m, cache, table, 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		made_link(&m, table, pages + i, 8 * i);
+		made_link(&m, pages + i, cache, 16);
+		made_link(&m, pages + i, large, 24);
+	}
+	made_word(&m, b, small, 0);
+	made_link(&m, small, buffer, 0);
+	for (uint32_t i = 0; i < 100; i++)
+		made_link(&m, buffer, pages + 10 * i, 8 * i);
+	made_link(&m, pages, small, 32);
+	made_find(&m);
+	CHECK(m.roots.v[b].observes == a + 1, "%u", m.roots.v[b].observes);
+	CHECK(!m.roots.v[a].observes, "%u", m.roots.v[a].observes);
+	root_retains(&m, a, 4009100, 1005, "the large one");
+	check_kept(&m, 4009100, "stale");
+	made_free(&m);
+}
+
 /* A cycle to which one variable points: there is nobody to observe. Two variables that point to the
  * same block: the lower one owns. A chain of observers of which each is one of the next. */
 static void test_odd_observers(void)
@@ -596,6 +628,7 @@ int main(void)
 	test_small_observer();
 	test_indexes();
 	test_tied();
+	test_stale();
 	test_odd_observers();
 	test_no_observers();
 	check_list(3);
