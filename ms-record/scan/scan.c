@@ -182,15 +182,28 @@ static bool is_files(int why)
 	return why == EMFILE || why == ENFILE;
 }
 
+#define OWN_MAX (2 * MG_OWN_MAX + 1)
+
+/* Lists the guest's memory; a forked child has its parent's and its own. The guest's list of the
+ * memory that an allocator mapped for itself is part of it: an end of that is often a block. */
+static void list_own(const struct session *s, uint64_t (*own)[2])
+{
+	uint64_t at = s->mem->arenas;
+	memset(own, 0, OWN_MAX * sizeof *own);
+	memcpy(own, s->pool->head->own, sizeof s->pool->head->own);
+	if (s->forked)
+		memcpy(own + MG_OWN_MAX, s->mem->own, sizeof s->mem->own);
+	own[OWN_MAX - 1][0] = at;
+	own[OWN_MAX - 1][1] = at ? at + sizeof(struct mg_arenas) : 0;
+}
+
 /* Reads the process's memory into the graph; sets w->state. */
 static void look(struct work *w, pid_t tid)
 {
 	struct session *s = w->s;
 	const struct scan_live *live = &w->q->live;
-	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* the guest's memory ranges; a forked child has its
-						  parent's and its own */
-	memcpy(own, s->pool->head->own, sizeof own / 2);
-	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
+	uint64_t own[OWN_MAX][2];
+	list_own(s, own);
 	if (w->request.copy.made
 		    ? frozen_open(w, &w->memory, w->deadline_ns)
 		    : memory_open(&w->memory, s->process.folder, tid, w->deadline_ns)) {
@@ -219,7 +232,7 @@ static void look(struct work *w, pid_t tid)
 			  .kernel = w->kernel.words.v,
 			  .kernel_count = w->kernel.words.n,
 			  .own = own,
-			  .own_count = 2 * MG_OWN_MAX,
+			  .own_count = OWN_MAX,
 			  .arenas = arenas.span,
 			  .arena_count = arenas.count,
 			  .user = w->roots ? w->roots->v : NULL,
