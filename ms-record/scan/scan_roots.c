@@ -584,14 +584,22 @@ static void look_at_some(struct roots *r, const struct memory_map *m, const stru
 
 /* ---- mappings of the program's own ---- */
 
+static bool in_module(const struct roots_kept *k, uint64_t address)
+{
+	const struct graph_range *v = k->graph.types;
+	size_t i = MS_COUNT_UP_TO(v, k->graph.type_count, start, address);
+	return i && address < v[i - 1].end;
+}
+
 /* Tells whether a mapping is private memory that the program may have mapped for itself. `before`:
- * the mapping below it, or NULL. */
+ * the mapping below it, or NULL. Memory right above a module's data begins with the rest of that
+ * module, and what was mapped later may follow in the same mapping. */
 static bool is_own(const struct roots *r, const struct memory_map *m,
 		   const struct memory_map *before)
 {
-	bool bss = before && before->end == m->start && !before->anonymous && before->write;
+	bool rest = before && before->end == m->start && !before->anonymous && before->write;
 	return is_root(r, m) && m->write && !m->shared && m->anonymous && !m->heap && !m->stack &&
-	       !bss;
+	       (!rest || in_module(r->kept, before->start));
 }
 
 /* Adds the memory of threads in a mapping: storage and control blocks, and stacks. If it is not
@@ -628,7 +636,7 @@ static void add_range(struct roots_kept *k, uint64_t start, uint64_t end)
 	}
 }
 
-/* Finds the program's own mappings, without the memory in `cut` and the heaps. */
+/* Finds the program's own mappings, without the memory in `cut`, the heaps and the modules. */
 static void find_ranges(const struct roots *r, const struct spans *cut)
 {
 	struct roots_kept *k = r->kept;
@@ -638,6 +646,8 @@ static void find_ranges(const struct roots *r, const struct spans *cut)
 		*MS_PUSH(&none) = cut->v[i];
 	for (size_t i = 0; i < k->heaps.n; i++)
 		add(&none, k->heaps.v[i].start, k->heaps.v[i].end);
+	for (size_t i = 0; i < k->graph.type_count; i++)
+		add(&none, k->graph.types[i].start, k->graph.types[i].end);
 	for (size_t i = 0; i < k->before.n; i++)
 		if (k->before.v[i].end - k->before.v[i].start >= PAGE)
 			add(&none, k->before.v[i].start, k->before.v[i].end);

@@ -14,6 +14,7 @@ for how in '' -O0 -O2 -nopie; do
 	is "kept$how: who observes it" "$(observes g_alias)" 'g_owner'
 	is "kept$how: a variable in a function" "$(root variable cache.0)" '10000 2'
 	is "kept$how: a mapping that a variable holds" "$(root variable g_table)" '14000 20'
+	is "kept$how: one right above the variables" "$(root variable g_beside)" '1500 5'
 	is "kept$how: a thread's variable" "$(root thread_local local_block worker-7)" '3000 1'
 	is "kept$how: a frame" "$(root frame run_worker worker-7)" '50000 50'
 	is "kept$how: lost" "$(sql 'SELECT unreachable_bytes FROM retention WHERE scan = 1')" 1500
@@ -26,7 +27,7 @@ done
 strip -o kept-stripped "$TB/targets/kept/kept"
 record stripped ./kept-stripped
 is 'stripped: sections' "$(sql "SELECT sum(k.retained_bytes), sum(k.retained_blocks) FROM kept k JOIN keeper r ON r.id = k.keeper AND r.scan = k.scan
-	WHERE k.scan = 1 AND k.parent IS NULL AND r.kind = 'section' AND r.name = 'kept-stripped .bss'")" '228008 1124'
+	WHERE k.scan = 1 AND k.parent IS NULL AND r.kind = 'section' AND r.name = 'kept-stripped .bss'")" '229508 1129'
 is "stripped: a thread's variable" "$(sql "SELECT k.retained_bytes FROM kept k JOIN keeper r ON r.id = k.keeper AND r.scan = k.scan
 	WHERE k.scan = 1 AND k.parent IS NULL AND r.kind = 'thread_local' AND r.thread = 'worker-7'")" 3000
 

@@ -22,6 +22,7 @@ variables() {
 	is "$1: who observes it" "$(observes g_alias)" 'g_owner'
 	is "$1: a variable in a function" "$(root variable cache.0)" '10000 2'
 	is "$1: a mapping that a variable holds" "$(root variable g_table)" '14000 20'
+	is "$1: one right above the variables" "$(root variable g_beside)" '1500 5'
 	is "$1: a mapping that nothing holds" "$(sql "SELECT sum(k.retained_bytes), sum(k.retained_blocks) FROM kept k JOIN keeper r
 		ON r.id = k.keeper AND r.scan = k.scan WHERE k.scan = 1 AND k.parent IS NULL AND r.kind = 'mapping' AND k.retained_bytes")" '4000 10'
 }

@@ -31,7 +31,8 @@ struct {
 	int x;
 	struct client *c;
 } g_alias;
-static void **g_table;
+static void **g_table, **g_beside;
+static char filler[65536];
 __thread void *local_block;
 static int ready;
 
@@ -75,6 +76,18 @@ __attribute__((noinline)) static void make_mappings(void)
 		g_table[100 + i * 16] = some(700);
 	for (int i = 0; i < 10; i++)
 		hidden[100 + i * 16] = some(400);
+}
+
+/* A mapping that g_beside holds, right above the program's zeroed variables, with which it is one in
+ * the kernel's list. */
+__attribute__((noinline)) static void make_beside(void)
+{
+	extern char end[];
+	void *at = (void *)(((uintptr_t)end + 4095) & ~(uintptr_t)4095);
+	filler[sizeof filler / 2] = 1;
+	g_beside = mmap(at, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 5; i++)
+		g_beside[100 + i * 16] = some(300);
 }
 
 __attribute__((noinline)) static void *cached(int i)
@@ -133,6 +146,7 @@ int main(void)
 	make_list(&local);
 	make_owner();
 	make_mappings();
+	make_beside();
 	cached(0);
 	cached(2);
 	lose();
