@@ -64,8 +64,10 @@ static void order_roots(struct keep *k)
 	}
 	if (in->root_count)
 		qsort_r(k->outer, in->root_count, sizeof *k->outer, by_rank, in->roots);
-	for (uint32_t r = 0; r < in->root_count; r++)
+	for (uint32_t r = 0; r < in->root_count; r++) {
 		inner[k->outer[r]] = r;
+		k->moves[r] = !in->roots[k->outer[r]].first;
+	}
 	sort_words(k, inner);
 	keep_drop(k, inner);
 }
@@ -92,7 +94,7 @@ static void take_turns(struct keep *k)
 	uint32_t n = 0, first = 0;
 	while (first < k->in->root_count && keep_rank(k, first) == 1)
 		first++;
-	for (uint32_t moves = 0; moves <= ROUNDS_MOST; moves++)
+	for (uint32_t moves = 0; moves <= 1 + ROUNDS_MOST; moves++)
 		for (uint32_t r = 0; r < first; r++)
 			if (k->moves[r] == moves)
 				k->turns[n++] = r;

@@ -46,6 +46,8 @@ struct keep_root {
 	/* the lower one is named first, and nearer, of roots that are equal in all else; then the
 	 * lower index */
 	uint32_t order;
+	/* it owns before the others of rank 1: all that it leads to leads back to it */
+	bool first;
 	/* Set by keep_find: 1 + index of the root that this one observes; 0 = none. An observer
 	 * reaches hardly anything that the other root does not reach on a shorter path. It owns
 	 * after all others of its rank. Only roots of rank 1 observe, and only if what observers

@@ -98,7 +98,7 @@ struct keep {
 
 	/* Roots by inner number: by rank, `order`, kind, index. */
 	uint32_t *outer;      /* the caller's index */
-	uint8_t *moves;       /* times that it was found to be an observer */
+	uint8_t *moves;       /* times that it was found to be an observer; 1 more if not first */
 	uint32_t *first_word; /* into word_to, word_offset; one more */
 	uint32_t *word_to, *word_offset;
 	uint32_t *turns; /* all of them, by rank, observers after the others of their rank */

@@ -51,6 +51,8 @@ struct kept_module {
 	uint32_t *section_roots; /* for each section, and one for what lies in none: 1 + index of
 				    its root */
 	uint32_t rest;           /* 1 + index of the root of a module without a file */
+	bool python;             /* it is CPython, or has it linked in */
+	uint32_t python_root;    /* 1 + index of the root of all that is CPython's */
 };
 
 /* Reads the symbols and sections of a module's file, once. */

@@ -5,6 +5,7 @@
  * of the last word's root holds for a run of addresses, and is looked up once for each run.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "libcommon/base/order.h"
 #include "ms-record/session/session.h"
@@ -160,6 +161,35 @@ static bool in_registers(struct finder *f, uint64_t address)
 
 /* ---- modules ---- */
 
+/* Makes the address belong to the root of all variables of CPython, if it is in one of them: its
+ * garbage collector links all containers, so that each of these variables leads to everything. In a
+ * program that has CPython linked in, those with other names are the program's. */
+static bool in_python(struct finder *f, struct kept_module *m, uint64_t at,
+		      const struct kept_symbol *y)
+{
+	bool all = strstr(m->name, "python") != NULL;
+	if (!m->python || (!all && y && strncmp(y->name, "Py", 2) && strncmp(y->name, "_Py", 3)))
+		return false;
+	uint64_t start = m->start - m->bias, end = m->end - m->bias;
+	if (!all && y) {
+		start = y->start;
+		end = y->end;
+	} else if (!all)
+		between_symbols(&m->variables, at, &start, &end);
+	if (use_root(f, &m->python_root, m->bias + start, m->bias + end))
+		return true;
+	struct kept_root *r = add_root(f, KEEP_SECTION, RANK_DATA, m->bias + start, m->bias + end);
+	r->start = m->start;
+	r->size = m->end - m->start;
+	r->module = m->id;
+	r->offset = m->start - m->bias;
+	r->name = "interpreter heap";
+	r->module_name = m->name;
+	m->python_root = f->root + 1;
+	f->k->roots.v[f->root].first = true;
+	return true;
+}
+
 static bool in_module(struct finder *f, uint64_t address)
 {
 	struct kept_module *m = kept_module_at(f->k->modules, f->k->module_count, address);
@@ -169,6 +199,8 @@ static bool in_module(struct finder *f, uint64_t address)
 	kept_module_read(m);
 	uint64_t at = address - m->bias;
 	const struct kept_symbol *y = kept_symbol_at(&m->variables, at);
+	if (in_python(f, m, at, y))
+		return true;
 	if (y) {
 		struct kept_root *r =
 			add_root(f, KEEP_VARIABLE, RANK_DATA, m->bias + y->start, m->bias + y->end);

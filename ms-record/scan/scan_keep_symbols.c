@@ -96,6 +96,8 @@ void kept_module_read(struct kept_module *m)
 		return;
 	if (!take_table(m, &m->file, false) && !(open_debug(m) && take_table(m, &m->debug, false)))
 		take_table(m, &m->file, true);
+	for (size_t i = 0; i < m->variables.n && !m->python; i++)
+		m->python = !strcmp(m->variables.v[i].name, "_PyRuntime");
 	settle(&m->variables);
 	settle(&m->locals);
 	m->section_roots = ms_xcalloc(m->file.elf.section_count + 1, sizeof *m->section_roots);

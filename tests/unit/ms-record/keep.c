@@ -322,6 +322,32 @@ static void test_odd_observers(void)
 	made_free(&m);
 }
 
+/* A heap in which all leads to all, by its first root; variables point into it, and it points to
+ * a block of one of them, by a word that may be left over. */
+static void test_first(void)
+{
+	struct made m = {0};
+	uint32_t a = made_root(&m, KEEP_VARIABLE, 1), b = made_root(&m, KEEP_VARIABLE, 1),
+		 heap = made_root(&m, KEEP_SECTION, 1);
+	uint32_t ring = made_list(&m, 100, 10, 1), own = made_list(&m, 1000, 100, 2);
+	m.roots.v[heap].first = true;
+	made_link(&m, ring + 99, ring, 8);
+	made_link(&m, ring + 7, own + 900, 16);
+	made_link(&m, own, ring + 20, 16);
+	made_word(&m, heap, ring, 0);
+	made_word(&m, a, own, 0);
+	made_word(&m, a, ring + 10, 8);
+	made_word(&m, b, ring, 0);
+	made_find(&m);
+	root_retains(&m, heap, 11000, 200, "the heap");
+	root_retains(&m, a, 90000, 900, "what only a variable leads to");
+	CHECK(!m.roots.v[heap].observes && !m.roots.v[a].observes, "%u, %u",
+	      m.roots.v[heap].observes, m.roots.v[a].observes);
+	CHECK(m.out.set_count == 0, "%u sets", m.out.set_count);
+	check_kept(&m, 101000, "first");
+	made_free(&m);
+}
+
 /* A pointer of lower rank makes no observer of a frame, and frames do not observe. */
 static void test_no_observers(void)
 {
@@ -630,6 +656,7 @@ int main(void)
 	test_tied();
 	test_stale();
 	test_odd_observers();
+	test_first();
 	test_no_observers();
 	check_list(3);
 	check_list(LONG);

@@ -14,7 +14,8 @@
 static const struct memory_map map = {.start = 0x90000, .end = 0x92000};
 static Elf64_Shdr sections[] = {{.sh_addr = 0x1000, .sh_size = 0x100},
 				{.sh_addr = 0x2000, .sh_size = 0x1000}};
-static struct kept_symbol variables[] = {{0x2010, 0x2020, "first"}, {0x2100, 0x2200, "second"}};
+static struct kept_symbol variables[] = {
+	{0x2010, 0x2020, "first"}, {0x2100, 0x2200, "second"}, {0x2300, 0x2310, "_PyRuntime"}};
 static struct kept_symbol locals[] = {{0x10, 0x18, "local"}};
 static unsigned unwound;
 
@@ -107,8 +108,14 @@ static const struct {
 	{0x5ff88, "2.1..tbss.9.80+8:18"},
 	{0x70008, "7.7000.heap memory that was not recorded.0.0:19"},
 	{0x90008, "6.8000..0.2000+8:20"},
-	{ROOTS_KERNEL, "7.6000.pointers held by the kernel.0.0:21"},
-	{ROOTS_MARKED | 0x102010, "7.1.memory that the program marked as a root.0.0:22"},
+	/* CPython, and a program that has it linked in */
+	{0x302010, "1.1.interpreter heap.0.4000+2010:21"},
+	{0x302800, "1.1.interpreter heap.0.4000+2800:22"},
+	{0x402010, "0.1.first.0.10+0:23"},
+	{0x402300, "1.1.interpreter heap.0.4000+2300:24"},
+	{0x402800, "1.1.interpreter heap.0.4000+2800:25"},
+	{ROOTS_KERNEL, "7.6000.pointers held by the kernel.0.0:26"},
+	{ROOTS_MARKED | 0x102010, "7.1.memory that the program marked as a root.0.0:27"},
 };
 #define WORDS (sizeof words / sizeof *words)
 
@@ -121,7 +128,15 @@ int main(void)
 		{.regs = &regs[1], .index = 9, .start = 0x50000, .end = 0x51000}};
 	struct kept_module modules[] = {
 		{.start = 0x100000, .end = 0x104000, .bias = 0x100000, .id = 1, .has_file = true},
-		{.start = 0x200000, .end = 0x202000, .bias = 0x200000, .id = 2}};
+		{.start = 0x200000, .end = 0x202000, .bias = 0x200000, .id = 2},
+		{.start = 0x300000,
+		 .end = 0x304000,
+		 .bias = 0x300000,
+		 .name = "libpython3.11.so.1.0"},
+		{.start = 0x400000, .end = 0x404000, .bias = 0x400000, .name = "editor"}};
+	modules[2].python = modules[3].python = true;
+	for (size_t i = 2; i < 4; i++)
+		modules[i].variables = (struct kept_symbols){variables, 3, 3};
 	uint32_t section_roots[3] = {0};
 	struct graph_range ranges[] = {{0x80000, 0x81000}}, heaps[] = {{0x70000, 0x78000}};
 	static struct kept k;
@@ -134,7 +149,7 @@ int main(void)
 	modules[0].file.elf.sections = sections;
 	modules[0].file.elf.section_count = 2;
 	k.modules = modules;
-	k.module_count = 2;
+	k.module_count = 4;
 	k.threads = threads;
 	k.thread_count = 2;
 	*MS_PUSH(&k.storage) = (struct kept_storage){0x5ff80, 0x60000, 1, KEEP_NONE, 0};
