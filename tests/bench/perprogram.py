@@ -111,11 +111,11 @@ def skip_heaptrack(measured):
         measured.failed[recorder] = "heaptrack is not installed (tests/deps bench)"
 
 
-def rounds(measured, work, settings):
+def rounds(measured, work, settings, which=RECORDERS):
     for i in settings.each_round(SECONDS_A_PROGRAM):
         progress("%s, round %d" % (measured.name, i + 1))
-        for recorder, run in RECORDERS.items():
-            done = attempt(measured, recorder, lambda run=run: run(work))
+        for recorder in which:
+            done = attempt(measured, recorder, lambda: RECORDERS[recorder](work))
             if done:
                 measured.runs[recorder].append(done)
 
@@ -149,6 +149,12 @@ def starting():
     return median(runs)
 
 
+def remove_files():
+    for left in ("heaptrack.raw", "heaptrack.raw.zst", "heaptrack.zst", "run.trace", "full.trace", "addresses.trace", "snap.db"):
+        if os.path.exists(left):
+            os.unlink(left)
+
+
 def measure_one(name, make, settings, start=0.0):
     measured = Measured(name, start)
     if not settings.heaptrack:
@@ -158,9 +164,7 @@ def measure_one(name, make, settings, start=0.0):
         rounds(measured, work, settings)
         files(measured, work)
         analyses(measured, settings)
-    for left in ("heaptrack.raw", "heaptrack.raw.zst", "heaptrack.zst", "run.trace", "full.trace", "addresses.trace", "snap.db"):
-        if os.path.exists(left):
-            os.unlink(left)
+    remove_files()
     return measured
 
 

@@ -17,6 +17,7 @@ LAUNCH = os.path.join(TB, "bench", "launch")
 MICRO = os.path.join(TB, "bench", "micro")
 WORDS = os.path.join(TB, "bench", "words")
 SERVICE = os.path.join(TB, "bench", "service")
+STACKS = os.path.join(TB, "bench", "stacks")
 HELLO = os.path.join(TB, "bench", "hello")
 PEAK = os.path.join(TB, "bench", "peak.so")
 INERT = os.path.join(TB, "bench", "inert.so")
@@ -36,7 +37,7 @@ INTERPRET = os.path.join(os.path.dirname(HEAPTRACK), "libexec", "heaptrack_inter
 
 def missing():
     """What the benchmark cannot do without, and why it is not there; None when all is."""
-    for path in (MS_RECORD, MS_SNAP, MS_REPORT, LAUNCH, MICRO, WORDS, SERVICE, HELLO, PEAK, INERT):
+    for path in (MS_RECORD, MS_SNAP, MS_REPORT, LAUNCH, MICRO, WORDS, SERVICE, STACKS, HELLO, PEAK, INERT):
         if not os.path.exists(path):
             return "'%s' is not built: `make bench` builds all that it needs" % path
     return None

@@ -34,7 +34,7 @@ def many(scale, n):
     return max(int(scale * n), 1)
 
 
-def cc1plus(scale):
+def cxx_source(scale):
     """Classes and containers: templates are what makes C++ compilers allocate."""
     out = ["#include <algorithm>", "#include <map>", "#include <string>", "#include <vector>"]
     for i in range(many(scale, 2)):
@@ -50,9 +50,23 @@ long visit%(i)d(const std::string &key)
 	std::sort(order.begin(), order.end(), [](auto &a, auto &b) { return a.second > b.second; });
 	return order.empty() ? 0 : order[0].second;
 }""" % {"i": i})
-    name = workloads.write("work.cc", "\n".join(out) + "\n")
+    return workloads.write("work.cc", "\n".join(out) + "\n")
+
+
+def cc1plus(scale):
+    name = cxx_source(scale)
     program = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True).stdout.strip()
     return Work([program, "-quiet", "-O1", "-std=gnu++17", "-imultiarch", "x86_64-linux-gnu", "-D_GNU_SOURCE", name, "-o", "workcc.s"])
+
+
+def clang(scale):
+    return Work(["clang", "-O2", "-std=gnu++17", "-c", cxx_source(scale), "-o", "workclang.o"])
+
+
+def openscad(scale):
+    """Spheres cut off by a plate: exact geometry recurses over trees of polygons."""
+    model = "difference() { for (i = [1:%d]) translate([i * 5, 0, 0]) sphere(4, $fn = 20); cube([30, 3, 3]); }\n" % many(scale, 2)
+    return Work(["openscad", "-o", "work.stl", workloads.write("work.scad", model)], {"QT_QPA_PLATFORM": "offscreen"})
 
 
 # At scale 1 a program runs for some 0.1 to 0.6 s without a recorder.

@@ -34,6 +34,13 @@ status=0
 grep -q "no section or program 'no-such-section'" said
 
 [ "$MODE" = release ] || exit 0 # sanitizers must be loaded before anything that is preloaded
+# A thousand leaves in two passes: so many sites with two allocations each, and 20 to 80 frames deep.
+ms-record -q -o stacks.trace -- "$TB/bench/stacks" 1000 4000 >/dev/null
+ms-report --json --layout=compact stacks.trace >stacks.json
+jq -ce '.stacks as $s | def depth: . as $n | if $s[$n][0] == null then 1 else 1 + ($s[$n][0] | depth) end;
+	[.sites[] | select(.allocations == 2) | .stack | depth] | [length, min >= 20, max <= 80]' stacks.json >found
+[ "$(cat found)" = '[1000,true,true]' ]
+
 mkdir -p out/bench
 export BENCH_STORE="$PWD/store"
 cp "$TB/bench/micro" out/bench/glibc-simple
