@@ -9,8 +9,9 @@
  * bits of the number, with one bit a slot that says "live". When the window moves on, a group of 64
  * slots leaves it; what is still live in it is packed into an old group, found by a hash of the
  * group's number. So hashing costs once per 64 numbers that leave and once per free of an old
- * block; memory is the window and at most 4 slots of 12 bytes, with a group's head of 28, for each
- * live old block.
+ * block; memory is the window and at most 4 slots of 12 bytes, with a group's place in the table,
+ * 32 bytes of which a third is free, for each live old block. A group's bits stand in the table: a
+ * free reads one line there and one slot, and both can be prefetched.
  *
  * A slot is small, so that the window stays in the cache: size and tick have 32 bits. Blocks that
  * need more are in the table `wide`, and their slot has the index there.
@@ -42,18 +43,28 @@ struct ms_block_slot {
 };
 #define MS_BLOCK_WIDE UINT32_MAX
 
+/* Describes an old group: a place in the table. */
+struct ms_block_group {
+	uint64_t key;                /* block number / 64 */
+	uint64_t had, live;          /* live 0 = the place is free */
+	struct ms_block_slot *slots; /* one for each bit of `had`, in order */
+};
+#define MS_BLOCK_LINE 64u /* bytes of two groups and of a line of the cache */
+
 /* Number of sizes of groups of blocks older than the window; each size has a list of free
- * groups. */
+ * slots. */
 #define MS_BLOCK_ROOMS 12u
 
 struct ms_blocks {
 	struct ms_block_slot *window;
 	uint64_t *bits; /* bit set of live blocks in the window: one word per group of 64 slots */
 	uint64_t base;
-	struct ms_block_group **old; /* hash table with linear probing */
+	void *memory; /* of `old` */
+	struct ms_block_group *
+		old; /* hash table with linear probing, aligned so that a line of the cache holds two places */
 	size_t old_count, old_mask;
-	struct ms_block_group *rooms[MS_BLOCK_ROOMS]; /* free groups by size, linked */
-	struct ms_block_chunk *chunks;                /* memory that groups are cut from */
+	struct ms_block_slot *rooms[MS_BLOCK_ROOMS]; /* free slots of groups by size, linked */
+	struct ms_block_chunk *chunks;               /* memory that slots of groups are cut from */
 	size_t chunk_left;
 	MS_ARRAY(struct ms_live_block) wide;
 	uint32_t free_wide; /* index of the first free element of `wide`, plus 1 */
@@ -70,19 +81,64 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
 struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
-/* Prefetches a block that is older than the window. */
-void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
 /* Removes all blocks. */
 void ms_blocks_clear(struct ms_blocks *b);
 
-/* Prefetches the memory that ms_blocks_take will read for that block. */
-static inline void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)
+/* Returns the number of set bits. */
+static inline unsigned ms_blocks_ones(uint64_t v)
 {
-	if (number < b->base)
-		ms_blocks_expect_old(b, number);
-	else
-		__builtin_prefetch(&b->window[number & (MS_BLOCKS_WINDOW - 1)], 1);
+	v -= v >> 1 & UINT64_C(0x5555555555555555);
+	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
+	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (unsigned)((v * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+/* Returns the index of the slot of the block whose bit in the group is `bit`. */
+static inline unsigned ms_blocks_place(const struct ms_block_group *g, uint64_t bit)
+{
+	return ms_blocks_ones(g->had & (bit - 1));
+}
+
+static inline size_t ms_blocks_home(const struct ms_blocks *b, uint64_t key)
+{
+	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & b->old_mask;
+}
+
+/* Returns the old group with that key, or a free place. */
+static inline struct ms_block_group *ms_blocks_group(const struct ms_blocks *b, uint64_t key)
+{
+	size_t i = ms_blocks_home(b, key);
+	while (b->old[i].live && b->old[i].key != key)
+		i = (i + 1) & b->old_mask;
+	return &b->old[i];
+}
+
+/* Marks a function that only prefetches. GCC 12 takes one that it does not inline at once for a
+ * function without effects, and drops its calls. */
+#define MS_PREFETCHES inline __attribute__((always_inline))
+
+/* Prefetches the place in the table of a block that is older than the window, or the slot of any
+ * other. */
+static MS_PREFETCHES void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)
+{
+	const void *group = &b->old[ms_blocks_home(b, number >> 6)];
+	const void *slot = &b->window[number & (MS_BLOCKS_WINDOW - 1)];
+	__builtin_prefetch(number < b->base ? group : slot, 1);
+}
+
+/* Returns the slot of a live block; NULL if it is not live. Reads what ms_blocks_expect
+ * prefetches. */
+static inline const struct ms_block_slot *ms_blocks_find(const struct ms_blocks *b, uint64_t number)
+{
+	uint64_t bit = UINT64_C(1) << (number & 63);
+	if (number < b->base) {
+		const struct ms_block_group *g = ms_blocks_group(b, number >> 6);
+		return g->live & bit ? &g->slots[ms_blocks_place(g, bit)] : NULL;
+	}
+	uint64_t slot = number & (MS_BLOCKS_WINDOW - 1);
+	return number - b->base < MS_BLOCKS_WINDOW && b->bits[slot >> 6] & bit ? &b->window[slot]
+									       : NULL;
 }
 
 static inline struct ms_block_slot ms_blocks_slot(struct ms_blocks *b, uint64_t size, uint64_t tick,

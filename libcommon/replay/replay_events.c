@@ -7,6 +7,7 @@
 #include "replay_cells.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
+#include "replay_prefetch.h"
 #include "replay_private.h"
 #include "replay_sampled.h"
 
@@ -226,13 +227,25 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
  * sites, by known threads, between two alarms. They are applied with the totals in registers;
  * one_event applies the others. */
 
-/* Distance, in events, of prefetching the blocks that frees refer to. */
+/* Distance, in events, of prefetching the blocks that frees refer to, where that is enough. */
 #define LOOK_AHEAD 12
+
+/* Prefetches what the events after the first of `n` will read. `all`: more than blocks of the
+ * window. */
+static MS_PREFETCHES void prefetch(const struct ms_replay *r, const struct ms_event *ev, size_t n,
+				   bool all)
+{
+	if (__builtin_expect(all, 0))
+		ms_prefetch_due(r, ev, n);
+	else if (n > LOOK_AHEAD && ev[LOOK_AHEAD].kind == MS_EV_FREE)
+		ms_blocks_expect(&r->blocks, ev[LOOK_AHEAD].freed);
+}
 
 /* Applies the first of `n` events, up to the first unusual one. No alarm may be set for the number
  * of one of these events. Not for recordings that are sampled, or have mapped memory or usable
- * sizes. Returns the number applied. */
-static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
+ * sizes. `ahead`: number of events that can be read; `all`: as for prefetch. Returns the number applied. */
+static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n, size_t ahead,
+			   bool all)
 {
 	struct ms_replay_totals t = r->totals;
 	struct ms_replay_span *span = &r->spans[r->span];
@@ -241,8 +254,7 @@ static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_
 	if (r->alarm.tick <= r->last_tick) /* an alarm is already due */
 		return 0;
 	for (; i < n; i++, ev++) {
-		if (i + LOOK_AHEAD < n && ev[LOOK_AHEAD].kind == MS_EV_FREE)
-			ms_blocks_expect(&r->blocks, ev[LOOK_AHEAD].freed);
+		prefetch(r, ev, ahead - i, all);
 		/* also false if the time is lower than before */
 		bool usual = ev->time_ticks - t.last_tick < r->alarm.tick - t.last_tick &&
 			     ev->thread < r->thread_count;
@@ -392,12 +404,18 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 
 void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 {
+	bool all = ms_prefetch_pays(r);
+	if (all)
+		ms_prefetch_begin(r, ev, n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t left = r->alarm.event > r->position ? r->alarm.event - r->position : 0;
 		if (!r->sampled && !r->beside)
-			i += quick_events(r, ev + i, n - i < left ? n - i : (size_t)left);
-		if (i < n)
+			i += quick_events(r, ev + i, n - i < left ? n - i : (size_t)left, n - i,
+					  all);
+		if (i < n) {
+			prefetch(r, ev + i, n - i, all);
 			one_event(r, &ev[i]);
+		}
 	}
 }
 

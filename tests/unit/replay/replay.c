@@ -5,6 +5,7 @@
  * whenever it needs a figure.
  */
 #include "libcommon/replay/replay.h"
+#include "libcommon/replay/replay_prefetch.h"
 #include "libcommon/replay/replay_sampled.h"
 
 #include "tests/unit/held.h"
@@ -544,8 +545,66 @@ static void test_each(void)
 	ms_blocks_each(&b, add_number, sum);
 	EQUAL(sum[0], n * (n - 1) / 2, "numbers");
 	EQUAL(sum[1], n * 3, "bytes");
-	EQUAL(b.old[0] != NULL, true, "the first place is in use");
+	EQUAL(b.old[0].live != 0, true, "the first place is in use");
 	ms_blocks_free(&b);
+}
+
+/* Fills `ev` with allocations of 20,000 sites and two threads, and frees of old and young blocks. */
+static void make_many(struct ms_event *ev, size_t n)
+{
+	enum { LIVE = 100000 };
+	uint64_t *live = ms_xcalloc(LIVE, sizeof *live), made = 0, seed = 1;
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		uint64_t random = seed >> 33;
+		uint64_t *slot = &live[random % 4 ? random % 100 : random % LIVE];
+		bool frees = *slot && i % 2, again = *slot && random % 50 == 0;
+		ev[i] = (struct ms_event){.kind = again   ? MS_EV_REALLOC
+						  : frees ? MS_EV_FREE
+							  : MS_EV_ALLOC,
+					  .freed = *slot - 1,
+					  .number = made,
+					  .size = random % 3000,
+					  .stack = (uint32_t)(random % 20000),
+					  .thread = random % 7 == 0,
+					  .time_ticks = i};
+		*slot = frees && !again ? 0 : ++made;
+	}
+	free(live);
+}
+
+/* Events that come in batches, which are prefetched, have the same result as single ones. */
+static void test_batches(void)
+{
+	const size_t n = 400000, part = 700;
+	struct ms_event *ev = ms_xcalloc(n, sizeof *ev);
+	struct ms_replay one, many;
+	make_many(ev, n);
+	ms_replay_init(&one);
+	ms_replay_init(&many);
+	ms_replay_nodes(&one, 20000);
+	ms_replay_nodes(&many, 20000);
+	for (size_t i = 0; i < n; i++)
+		ms_replay_events(&one, &ev[i], 1);
+	for (size_t i = 0; i < n; i += part)
+		ms_replay_events(&many, ev + i, n - i < part ? n - i : part);
+	EQUAL(ms_prefetch_pays(&many), true, "cells or old groups beyond the cache");
+	EQUAL(many.bad_events + many.unknown_frees, 0, "each event is applied");
+	ms_replay_finish(&one, n);
+	ms_replay_finish(&many, n);
+	EQUAL(memcmp(&one.totals, &many.totals, sizeof one.totals), 0, "totals");
+	EQUAL(one.site_count, many.site_count, "sites");
+	for (size_t i = 0; i < one.site_count; i++) {
+		const struct ms_replay_site *a = &one.sites[i], *b = &many.sites[i];
+		EQUAL(memcmp(&a->live, &b->live, sizeof a->live), 0, "site %zu", i);
+		EQUAL(a->allocations == b->allocations && a->frees == b->frees &&
+			      a->temporary == b->temporary &&
+			      a->lifetime_ticks == b->lifetime_ticks,
+		      true, "site %zu", i);
+	}
+	ms_replay_free(&one);
+	ms_replay_free(&many);
+	free(ev);
 }
 
 /* Blocks that are live at the end and came after the scan at the end, by site. */
@@ -618,6 +677,7 @@ int main(void)
 	test_tick_limit();
 	test_hostile();
 	test_bounded();
+	test_batches();
 	for (uint64_t seed = 1; seed <= 24; seed++)
 		test_random(seed, 4000);
 	test_random(99, 300000);
