@@ -133,6 +133,8 @@ struct site {
 	uint32_t process;               /* index in processes */
 	uint32_t stack;                 /* innermost node of the stack, or NONE */
 	uint32_t user;                  /* node of the first frame of user code, or NONE */
+	uint32_t thread;                /* id of the only thread that allocated here, if table
+					   site_thread is empty; 0 = not known */
 	const char *verdict, *one_time; /* verdict: result of the scan; one_time: kind of one-time
 					   allocation; NULL = none */
 	MS_FIGURES_OF_SITE(MODEL_MEMBER)

@@ -512,11 +512,19 @@ static void take_node(void *arg, int64_t id, int64_t parent, int64_t frame)
 		(struct node){id, parent ? (uint32_t)parent - 1 : NONE, (uint32_t)frame - 1};
 }
 
+static void take_thread(void *arg, int64_t site, int64_t thread)
+{
+	const struct reader *r = arg;
+	struct site *last = r->m->sites.n ? &r->m->sites.v[r->m->sites.n - 1] : NULL;
+	if (last && last->id == site)
+		last->thread = (uint32_t)thread;
+}
+
 struct ms_row_taker model_taker(struct model *m)
 {
 	struct reader *r = ms_arena_alloc(&m->arena, sizeof *r);
 	r->m = m;
-	return (struct ms_row_taker){take_row, take_node, r};
+	return (struct ms_row_taker){take_row, take_node, take_thread, r};
 }
 
 /* ---- all tables ---- */

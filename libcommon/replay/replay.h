@@ -36,6 +36,7 @@
 #include "format/event.h"
 
 #define MS_NEVER UINT64_MAX
+#define MS_SEVERAL_THREADS (UINT32_MAX - 1)
 
 /* Counts live bytes and blocks, now and at the latest peak. */
 struct ms_level {
@@ -48,7 +49,8 @@ struct ms_level {
  * ms_replay_finish, the values of `live` at the peak, `allocations`, `bytes`, `frees`, `temporary`
  * and the classes are valid, too: see replay_cells.h. */
 struct ms_replay_site {
-	uint32_t cell_key, cell; /* key and number of the site's latest cell */
+	uint32_t cell_key, cell; /* key and number of the site's latest cell; in a brief replay
+				    cell_key is the thread that allocated, or MS_SEVERAL_THREADS */
 	struct ms_level live;
 	uint64_t max_live_bytes, max_live_blocks;
 	uint64_t lifetime_ticks, lifetime_allocations; /* sums over freed blocks */
@@ -57,7 +59,11 @@ struct ms_replay_site {
 					   ones */
 	uint32_t node;                  /* innermost stack node, 0 = no stack */
 	uint32_t ages; /* index in ms_replay.ages, plus 1; 0 = no block was freed */
-	uint64_t allocations, bytes, frees, temporary; /* allocations: estimated if sampled */
+	uint64_t allocations, bytes, temporary; /* allocations: estimated if sampled */
+	union {
+		uint64_t frees;
+		uint64_t soon; /* in a brief replay: blocks that were freed soon */
+	};
 	uint64_t reallocations, failed;
 	/* blocks by size and lifetime: see replay_cells.h */
 	uint64_t classes;     /* bit set of the site's size classes */
@@ -245,6 +251,12 @@ struct ms_replay {
 	MS_ARRAY(struct ms_backing) backing; /* memory of custom heaps: see replay_mapped.h */
 	struct ms_beside *beside;            /* mapped memory, usable sizes and stacks of frees: see
 				     replay_mapped.h; NULL = not recorded */
+	bool brief; /* see ms_replay_brief; of restored blocks the threads are kept then */
+	MS_ARRAY(struct ms_replay_restored {
+		uint64_t number;
+		uint32_t thread;
+	})
+	restored_threads; /* in order of number */
 };
 
 void ms_replay_init(struct ms_replay *r);
@@ -252,6 +264,19 @@ void ms_replay_init(struct ms_replay *r);
  * event. */
 void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns);
 void ms_replay_free(struct ms_replay *r);
+/* Makes the replay brief: it keeps what a first screen shows of each site, in half of the memory.
+ * There are no cells then, and so no figures by thread and size class, except the allocations of
+ * each class of all sites; no lifetimes, frees, reallocations and failed calls of sites, and no
+ * survival. A site's block counts as freed soon in `soon`, and the site's thread is that of
+ * ms_replay_thread_of. Call before the first event; has no effect later, nor for recordings that are
+ * sampled, or have mapped memory or usable sizes. */
+void ms_replay_brief(struct ms_replay *r);
+/* Returns the only thread that allocated at a site, UINT32_MAX = several or none. For a brief
+ * replay, after ms_replay_finish. */
+static inline uint32_t ms_replay_thread_of(const struct ms_replay_site *s)
+{
+	return s->cell_key == MS_SEVERAL_THREADS ? UINT32_MAX : s->cell_key;
+}
 /* Requests the state before the first event at or after `tick` (MS_NEVER: before event number
  * `event`). Call before the first event. Returns the index in r->moments of the result. */
 size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event);

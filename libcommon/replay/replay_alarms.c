@@ -90,14 +90,14 @@ size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
 /* ---- how old the live blocks are ---- */
 
 struct survey {
-	const struct ms_replay_cell *cells;
+	const struct ms_replay *r;
 	uint64_t *oldest;
 };
 
 static void look(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	const struct survey *s = arg;
-	uint64_t *oldest = &s->oldest[s->cells[b->owner].site];
+	uint64_t *oldest = &s->oldest[ms_replay_site_of_block(s->r, b)];
 	(void)number;
 	*oldest = b->tick < *oldest ? b->tick : *oldest;
 }
@@ -109,7 +109,7 @@ uint64_t *ms_replay_oldest(const struct ms_replay *r)
 	uint64_t *oldest = ms_xrealloc(NULL, r->site_count, sizeof *oldest);
 	for (size_t i = 0; i < r->site_count; i++)
 		oldest[i] = MS_NEVER;
-	ms_blocks_each(&r->blocks, look, &(struct survey){r->cells, oldest});
+	ms_blocks_each(&r->blocks, look, &(struct survey){r, oldest});
 	return oldest;
 }
 
@@ -127,7 +127,7 @@ static void look_late(void *arg, uint64_t number, const struct ms_live_block *b)
 		return;
 	if (!s->late)
 		s->late = ms_xcalloc(s->r->site_count, sizeof *s->late);
-	struct ms_replay_late *l = &s->late[s->r->cells[b->owner].site];
+	struct ms_replay_late *l = &s->late[ms_replay_site_of_block(s->r, b)];
 	l->bytes += b->size;
 	l->blocks++;
 }
@@ -189,6 +189,7 @@ static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 
 void ms_replay_count_from(struct ms_replay *r, size_t moment)
 {
+	r->brief = false; /* of sites with earlier blocks the threads would not be known */
 	r->moments[moment].begins = true;
 }
 

@@ -55,6 +55,13 @@ static inline uint32_t ms_replay_cell_of(struct ms_replay *r, struct ms_replay_s
 	return s->cell;
 }
 
+/* Returns the site of a live block: its owner is a cell, in a brief replay the site itself. */
+static inline uint32_t ms_replay_site_of_block(const struct ms_replay *r,
+					       const struct ms_live_block *b)
+{
+	return r->brief ? b->owner : r->cells[b->owner].site;
+}
+
 /* ---- lifetimes ---- */
 
 /* Returns the class of an age. Branch-free, since lifetimes are unpredictable. At most one class

@@ -10,15 +10,21 @@
 
 /* ---- what is live, without counting it as allocated ---- */
 
-static void put_live(struct ms_replay *r, uint32_t cell, uint64_t size)
+static void put_in_cell(struct ms_replay *r, uint32_t cell, uint64_t size)
 {
 	struct ms_replay_cell *c = &r->cells[cell];
-	struct ms_replay_site *s = &r->sites[c->site];
 	ms_replay_touch(&c->live, r->peak_epoch);
 	c->live.bytes += size;
 	c->live.blocks++;
 	c->others++;
 	c->restored = true;
+}
+
+static void put_live(struct ms_replay *r, uint32_t site, uint64_t size)
+{
+	struct ms_replay_site *s = &r->sites[site];
+	if (r->brief)
+		ms_replay_touch(&s->live, r->peak_epoch);
 	s->live.bytes += size;
 	s->live.blocks++;
 	if (s->live.bytes > s->max_live_bytes)
@@ -31,8 +37,11 @@ static void put_live(struct ms_replay *r, uint32_t cell, uint64_t size)
 
 static void forget_live(struct ms_replay *r)
 {
-	for (size_t i = 0; i < r->site_count; i++)
+	for (size_t i = 0; i < r->site_count; i++) {
+		if (r->brief)
+			ms_replay_touch(&r->sites[i].live, r->peak_epoch);
 		r->sites[i].live.bytes = r->sites[i].live.blocks = 0;
+	}
 	for (size_t i = 0; i < r->cell_count; i++) {
 		struct ms_replay_cell *c = &r->cells[i];
 		ms_replay_touch(&c->live, r->peak_epoch);
@@ -90,6 +99,8 @@ bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, 
 		return false;
 	if (anew)
 		miss_moments(r, h);
+	r->brief &= r->site_count != 0;
+	r->restored_threads.n = 0;
 	r->last_tick = h->tick;
 	r->next_number = h->number;
 	r->position = h->event;
@@ -118,15 +129,40 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	t->seen = true;
 	uint32_t site = ms_replay_site_of(r, b->stack);
 	uint64_t size = ms_sampled_size(r->sampled, b->size);
-	uint32_t cell = ms_replay_cell_of(r, &r->sites[site], b->thread, size);
-	ms_blocks_add(&r->blocks, b->number, b->size, tick, cell);
+	uint32_t owner = r->brief ? site : ms_replay_cell_of(r, &r->sites[site], b->thread, size);
+	ms_blocks_add(&r->blocks, b->number, b->size, tick, owner);
 	r->restored_bytes += b->size;
 	if (r->sampled)
-		ms_sampled_put(r, b->number, &(struct ms_live_block){b->size, tick, cell});
+		ms_sampled_put(r, b->number, &(struct ms_live_block){b->size, tick, owner});
 	if (r->beside)
 		ms_beside_added(r, b->number, b->slack, site);
-	put_live(r, cell, size);
+	if (r->brief)
+		*MS_PUSH(&r->restored_threads) = (struct ms_replay_restored){b->number, b->thread};
+	else
+		put_in_cell(r, owner, size);
+	put_live(r, site, size);
 	return true;
+}
+
+/* Notes the thread of a live block, if it is one of the checkpoint. */
+static void note_restored(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	struct ms_replay *r = arg;
+	size_t lo = 0, hi = r->restored_threads.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (r->restored_threads.v[mid].number < number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < r->restored_threads.n && r->restored_threads.v[lo].number == number)
+		ms_replay_note_thread(&r->sites[b->owner], r->restored_threads.v[lo].thread);
+}
+
+void ms_replay_note_restored(struct ms_replay *r)
+{
+	ms_blocks_each(&r->blocks, note_restored, r);
 }
 
 void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number)

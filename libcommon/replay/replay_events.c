@@ -59,11 +59,17 @@ void ms_replay_init(struct ms_replay *r)
 	ms_replay_tick(r, 1);
 }
 
+void ms_replay_brief(struct ms_replay *r)
+{
+	r->brief = !r->sampled && !r->beside && !r->site_count;
+}
+
 void ms_replay_free(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
 	MS_FREE(r->oldest, r->late, r->sites, r->site_of_node, r->records, r->cells,
-		r->cell_index.slots, r->classes, r->ages, r->threads, r->backing.v);
+		r->cell_index.slots, r->classes, r->ages, r->threads, r->backing.v,
+		r->restored_threads.v);
 	for (size_t i = 0; i < r->moment_count; i++)
 		MS_FREE(r->moments[i].figures, r->moments[i].sampled.sites,
 			r->moments[i].beside.figures);
@@ -126,7 +132,8 @@ void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint
 /* ---- blocks come and go ---- */
 
 /* Totals are passed as `t`: &r->totals or, in the fast path, a copy in registers. `quick` means the
- * fast path, in which the recording is not sampled and has no mapped memory or usable sizes. */
+ * fast path, in which the recording is not sampled and has no mapped memory or usable sizes.
+ * `brief` is r->brief, a constant in the fast path. */
 
 /* Updates the maxima after live bytes have grown. `position`: number of the next event. */
 static inline void new_maximum(struct ms_replay *r, struct ms_replay_totals *t, uint64_t tick,
@@ -147,20 +154,41 @@ static inline void new_maximum(struct ms_replay *r, struct ms_replay_totals *t, 
 		ms_beside_peak(r);
 }
 
-static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
-			     const struct ms_event *ev, struct ms_replay_thread *thread,
-			     uint32_t site, uint64_t position, bool quick)
+/* Counts an allocation in the site's cell. Returns the number of the cell. */
+static inline uint32_t add_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint32_t thread,
+				   uint64_t size, uint64_t peak_epoch)
 {
-	uint64_t size = quick ? ev->size : ms_sampled_size(r->sampled, ev->size);
-	struct ms_replay_site *s = &r->sites[site];
-	uint32_t cell = ms_replay_cell_of(r, s, ev->thread, size);
+	uint32_t cell = ms_replay_cell_of(r, s, thread, size);
 	struct ms_replay_cell *c = &r->cells[cell];
-	ms_blocks_add(&r->blocks, ev->number, ev->size, ev->time_ticks, cell);
-	ms_replay_touch(&c->live, t->peak_epoch);
+	ms_replay_touch(&c->live, peak_epoch);
 	c->live.bytes += size;
 	c->live.blocks++;
 	c->allocations++;
 	c->bytes += size;
+	return cell;
+}
+
+/* Counts an allocation in a brief replay, in which sites have no cells. Returns the site. */
+static inline uint32_t add_to_site(struct ms_replay *r, struct ms_replay_site *s, uint32_t thread,
+				   uint64_t size, uint64_t peak_epoch)
+{
+	ms_replay_note_thread(s, thread);
+	ms_replay_touch(&s->live, peak_epoch);
+	s->allocations++;
+	s->bytes += size;
+	r->sizes[ms_cell_key(0, size)].allocations++;
+	return (uint32_t)(s - r->sites);
+}
+
+static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
+			     const struct ms_event *ev, struct ms_replay_thread *thread,
+			     uint32_t site, uint64_t position, bool quick, bool brief)
+{
+	uint64_t size = quick ? ev->size : ms_sampled_size(r->sampled, ev->size);
+	struct ms_replay_site *s = &r->sites[site];
+	uint32_t owner = brief ? add_to_site(r, s, ev->thread, size, t->peak_epoch)
+			       : add_to_cell(r, s, ev->thread, size, t->peak_epoch);
+	ms_blocks_add(&r->blocks, ev->number, ev->size, ev->time_ticks, owner);
 	uint64_t bytes = s->live.bytes += size, blocks = ++s->live.blocks;
 	s->max_live_bytes = bytes > s->max_live_bytes ? bytes : s->max_live_bytes;
 	s->max_live_blocks = blocks > s->max_live_blocks ? blocks : s->max_live_blocks;
@@ -176,44 +204,53 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 	if (!quick && r->beside)
 		ms_beside_added(r, ev->number, ev->slack, site);
 	if (!quick && r->sampled)
-		ms_sampled_added(r, ev, cell);
+		ms_sampled_added(r, ev, owner);
 	new_maximum(r, t, ev->time_ticks, position, quick);
 }
 
 /* Removes block `ev->freed` from all figures. Returns false if it is not live. */
 static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 				const struct ms_event *ev, struct ms_replay_thread *thread,
-				bool quick)
+				bool quick, bool brief)
 {
 	struct ms_live_block b;
 	if (__builtin_expect(!ms_blocks_take(&r->blocks, ev->freed, &b), 0))
 		return false;
 	uint64_t size = quick ? b.size : ms_sampled_size(r->sampled, b.size);
-	struct ms_replay_cell *c = &r->cells[b.owner];
-	struct ms_replay_site *s = &r->sites[c->site];
+	struct ms_replay_cell *c = brief ? NULL : &r->cells[b.owner];
+	uint32_t site = brief ? b.owner : c->site;
+	struct ms_replay_site *s = &r->sites[site];
 	if (!quick && r->beside)
-		ms_beside_removed(r, ev, c->site, size);
+		ms_beside_removed(r, ev, site, size);
 	if (!quick && r->sampled)
 		ms_sampled_removed(r, ev, &b);
-	ms_replay_touch(&c->live, t->peak_epoch);
-	c->live.bytes -= size;
-	c->live.blocks--;
+	ms_replay_touch(brief ? &s->live : &c->live, t->peak_epoch);
+	if (!brief) {
+		c->live.bytes -= size;
+		c->live.blocks--;
+	}
 	s->live.bytes -= size;
 	s->live.blocks--;
 	t->live_bytes -= size;
 	t->live_blocks--;
 	if (!quick && ev->kind == MS_EV_FREE_INFERRED) {
-		c->others--;
+		if (!brief)
+			c->others--;
 		r->inferred_frees++;
 		s->marked = true;
 		return true;
 	}
 	uint64_t lived = ev->time_ticks - b.tick, between = t->next_number - ev->freed - 1;
-	s->lifetime_ticks += lived;
-	s->lifetime_allocations += between;
-	ms_replay_age(r, s, lived, between);
 	bool temporary = thread->last == ev->freed;
-	c->temporary += temporary;
+	if (brief) {
+		s->soon += between < MS_FREED_SOON;
+		s->temporary += temporary;
+	} else {
+		s->lifetime_ticks += lived;
+		s->lifetime_allocations += between;
+		ms_replay_age(r, s, lived, between);
+		c->temporary += temporary;
+	}
 	t->temporary += temporary;
 	t->freed_soon += between < MS_FREED_SOON;
 	t->frees++;
@@ -243,9 +280,11 @@ static MS_PREFETCHES void prefetch(const struct ms_replay *r, const struct ms_ev
 
 /* Applies the first of `n` events, up to the first unusual one. No alarm may be set for the number
  * of one of these events. Not for recordings that are sampled, or have mapped memory or usable
- * sizes. `ahead`: number of events that can be read; `all`: as for prefetch. Returns the number applied. */
-static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n, size_t ahead,
-			   bool all)
+ * sizes. `ahead`: number of events that can be read; `all`: as for prefetch. Returns the number
+ * applied. */
+static inline __attribute__((always_inline)) size_t
+quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n, size_t ahead, bool all,
+	     bool brief)
 {
 	struct ms_replay_totals t = r->totals;
 	struct ms_replay_span *span = &r->spans[r->span];
@@ -264,7 +303,7 @@ static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_
 		if (__builtin_expect(!thread->seen, 0))
 			break;
 		if (ev->kind == MS_EV_FREE) {
-			if (!remove_block(r, &t, ev, thread, true))
+			if (!remove_block(r, &t, ev, thread, true, brief))
 				break;
 			least = t.live_bytes < least ? t.live_bytes : least;
 		} else if (ev->kind == MS_EV_ALLOC) {
@@ -273,7 +312,7 @@ static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_
 						     !ms_event_size_fits(ev->size),
 					     0))
 				break;
-			add_block(r, &t, ev, thread, site - 1, r->position + i + 1, true);
+			add_block(r, &t, ev, thread, site - 1, r->position + i + 1, true, brief);
 			most = t.live_bytes > most ? t.live_bytes : most;
 		} else {
 			break;
@@ -287,6 +326,18 @@ static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_
 	r->events += i;
 	r->position += i;
 	return i;
+}
+
+static __attribute__((noinline)) size_t quick_brief(struct ms_replay *r, const struct ms_event *ev,
+						    size_t n, size_t ahead, bool all)
+{
+	return quick_events(r, ev, n, ahead, all, true);
+}
+
+static __attribute__((noinline)) size_t quick_full(struct ms_replay *r, const struct ms_event *ev,
+						   size_t n, size_t ahead, bool all)
+{
+	return quick_events(r, ev, n, ahead, all, false);
 }
 
 /* ---- events ---- */
@@ -305,7 +356,7 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	bool again = ev->kind != MS_EV_ALLOC;
 	r->reallocations += again;
 	r->sites[site].reallocations += again;
-	add_block(r, &r->totals, ev, t, site, r->position, false);
+	add_block(r, &r->totals, ev, t, site, r->position, false, r->brief);
 	struct ms_replay_span *span = &r->spans[r->span];
 	span->live_max = r->live_bytes > span->live_max ? r->live_bytes : span->live_max;
 }
@@ -362,7 +413,7 @@ static __attribute__((noinline)) bool rare_event(struct ms_replay *r, const stru
 {
 	bool known = ev->kind != MS_EV_FREE_UNKNOWN && ev->kind != MS_EV_REALLOC_UNKNOWN;
 	if (ms_event_releases(ev->kind))
-		known = remove_block(r, &r->totals, ev, t, false) ||
+		known = remove_block(r, &r->totals, ev, t, false, r->brief) ||
 			ev->kind == MS_EV_FREE_INFERRED;
 	if (ms_event_allocates(ev->kind))
 		allocation(r, ev, t);
@@ -391,7 +442,7 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 	/* Nearly all events are frees or allocations. Branches on them are predicted far better
 	 * than a jump table. */
 	if (__builtin_expect(ev->kind == MS_EV_FREE, 1))
-		known = remove_block(r, &r->totals, ev, t, false);
+		known = remove_block(r, &r->totals, ev, t, false, r->brief);
 	else if (__builtin_expect(ev->kind == MS_EV_ALLOC, 1))
 		allocation(r, ev, t);
 	else
@@ -409,9 +460,9 @@ void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 		ms_prefetch_begin(r, ev, n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t left = r->alarm.event > r->position ? r->alarm.event - r->position : 0;
+		size_t most = n - i < left ? n - i : (size_t)left;
 		if (!r->sampled && !r->beside)
-			i += quick_events(r, ev + i, n - i < left ? n - i : (size_t)left, n - i,
-					  all);
+			i += (r->brief ? quick_brief : quick_full)(r, ev + i, most, n - i, all);
 		if (i < n) {
 			prefetch(r, ev + i, n - i, all);
 			one_event(r, &ev[i]);
@@ -427,10 +478,14 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	ms_growth_finish(r, tick);
 	r->oldest = ms_replay_oldest(r);
 	r->late = ms_replay_late(r);
+	if (r->restored_threads.n)
+		ms_replay_note_restored(r);
 	if (!r->sampled)
 		ms_blocks_free(&r->blocks);
-	ms_replay_sum_cells(r);
-	ms_replay_sum_parts(r);
+	if (!r->brief) {
+		ms_replay_sum_cells(r);
+		ms_replay_sum_parts(r);
+	}
 	if (r->sampled)
 		ms_sampled_finish(r);
 	if (r->beside)

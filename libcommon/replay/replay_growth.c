@@ -147,7 +147,7 @@ struct survey {
 static void count_age(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	struct survey *s = arg;
-	uint32_t n = s->of_site[s->r->cells[b->owner].site];
+	uint32_t n = s->of_site[ms_replay_site_of_block(s->r, b)];
 	(void)number;
 	s->live[n][ms_age_class(&s->r->by_ticks, s->now - b->tick)]++;
 }
@@ -201,7 +201,7 @@ void ms_growth_finish(struct ms_replay *r, uint64_t tick)
 			add_grown(g, (uint32_t)i, t);
 	}
 	drop_rows(g);
-	if (g->grown_count > 1)
+	if (g->grown_count > 1 && !r->brief)
 		find_survival(r, tick);
 }
 

@@ -31,6 +31,12 @@ static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 /* Returns the site of a stack node, created if needed (this may move r->sites). An unknown node
  * counts as no stack. */
 uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack);
+/* Notes that a thread allocated at the site of a brief replay. */
+static inline void ms_replay_note_thread(struct ms_replay_site *s, uint32_t thread)
+{
+	if (__builtin_expect(s->cell_key != thread, 0))
+		s->cell_key = s->cell_key == UINT32_MAX ? thread : MS_SEVERAL_THREADS;
+}
 /* Updates the site's first and last time for an allocation at `tick`. */
 static inline void ms_replay_seen_at(struct ms_replay_site *s, uint64_t tick)
 {
@@ -56,5 +62,7 @@ uint64_t *ms_replay_oldest(const struct ms_replay *r);
 /* Returns, for each site, its live blocks allocated after the scan at the end; the caller frees the
  * array. Returns NULL if there are none. */
 struct ms_replay_late *ms_replay_late(const struct ms_replay *r);
+/* Notes for a brief replay the threads of live blocks that a checkpoint restored. */
+void ms_replay_note_restored(struct ms_replay *r);
 /* Begins counting at `tick`, with the present live blocks. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);

@@ -18,6 +18,7 @@ void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
 	s->total.smallest = UINT64_MAX;
 	r->sampled = s;
+	r->brief = false;
 }
 
 void ms_sampled_free(struct ms_sampled *s)

@@ -32,11 +32,13 @@ enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
  * before the rows of other tables that they refer to: ids of processes, frames and stacks are 1,
  * 2 and so on. The values live until the call returns; their columns are those of the previous
  * row if that was of the same `table`. Rows of stack, by far the most frequent, arrive as
- * numbers; `parent` may be 0. */
+ * numbers; `parent` may be 0. If site_thread is left empty, `thread` is called after the row of
+ * each site that only one thread allocated at. */
 struct ms_value;
 struct ms_row_taker {
 	void (*row)(void *arg, const char *table, const struct ms_value *v, size_t n);
 	void (*stack)(void *arg, int64_t id, int64_t parent, int64_t frame);
+	void (*thread)(void *arg, int64_t site, int64_t thread);
 	void *arg;
 };
 
@@ -56,7 +58,8 @@ struct ms_build_options {
 	bool no_symbols;
 	bool no_cache; /* do not use the symbol cache */
 	/* leave the tables with details of one site empty: site_size, site_lifetime, and
-	 * site_thread if there is one thread */
+	 * site_thread if there is one thread; with a taker also figures that a first screen does
+	 * not show (ms_replay_brief) */
 	bool no_site_details;
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */

@@ -67,6 +67,8 @@ int ms_build_start(struct build *b, struct running *p)
 {
 	if (ms_points_set(b, p) != 0)
 		return -1;
+	if (b->opt->taker && b->opt->no_site_details && !p->keep.counted_from)
+		ms_replay_brief(&p->keep.rec->replay);
 	if (ms_progress_on()) {
 		p->keep.rec->on_block = show_progress;
 		p->keep.rec->on_block_arg = b;

@@ -33,9 +33,11 @@ void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned clas
 		  const struct ms_replay_size *c)
 {
 	ms_put(in, ms_int("low", ms_size_class_low(class)),
-	       ms_int("high", ms_size_class_high(class)), ms_int("allocations", c->allocations),
-	       ms_int("allocated_bytes", c->bytes), ms_int("temporary", c->temporary));
-	ms_put_level(in, r, &c->live);
+	       ms_int("high", ms_size_class_high(class)), ms_int("allocations", c->allocations));
+	if (!r->brief) {
+		ms_put(in, ms_int("allocated_bytes", c->bytes), ms_int("temporary", c->temporary));
+		ms_put_level(in, r, &c->live);
+	}
 	ms_end_row(in);
 }
 

@@ -67,6 +67,8 @@ static void order_sites(struct ms_fill *w)
 static void count_soon(struct ms_fill *w)
 {
 	const struct ms_replay *r = w->r;
+	if (r->brief)
+		return;
 	w->soon = ms_xcalloc(r->site_count, sizeof *w->soon);
 	for (size_t s = 0; s < r->site_count; s++)
 		for (size_t i = 0; r->sites[s].ages && ms_age_allocations[i] < MS_FREED_SOON; i++)
@@ -79,7 +81,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
 	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
-	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER;
+	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER, brief = w->r->brief;
 	struct ms_one_time_site known = {.min_size = some ? s->min_size : 0,
 					 .max_size = some ? s->max_size : 0,
 					 .blocks = s->max_live_blocks,
@@ -94,7 +96,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
-	       ms_int("allocations", s->allocations), ms_int("frees", s->frees),
+	       ms_int("allocations", s->allocations), ms_int_if("frees", !brief, s->frees),
 	       ms_int("reallocations", s->reallocations), ms_int("failed_allocations", s->failed),
 	       ms_int("allocated_bytes", s->bytes), ms_int("temporary", s->temporary),
 	       ms_int_if("min_size", some, s->min_size), ms_int_if("max_size", some, s->max_size),
@@ -102,15 +104,18 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int("max_live_blocks", s->max_live_blocks),
 	       ms_int_if("first_ns", timed, s->first_tick * w->tick_ns),
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
-	       ms_int_if("lifetime_ns", s->lifetime_ticks <= INT64_MAX / w->tick_ns,
+	       ms_int_if("lifetime_ns", !brief && s->lifetime_ticks <= INT64_MAX / w->tick_ns,
 			 s->lifetime_ticks * w->tick_ns),
-	       ms_int("lifetime_allocations", s->lifetime_allocations),
-	       ms_int("freed_soon", w->soon[i]), ms_int("marked", s->marked),
+	       ms_int_if("lifetime_allocations", !brief, s->lifetime_allocations),
+	       ms_int("freed_soon", brief ? s->soon : w->soon[i]), ms_int("marked", s->marked),
 	       ms_text("verdict", verdict),
 	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL),
 	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
+	uint32_t thread = brief ? ms_replay_thread_of(s) : UINT32_MAX;
+	if (in->taker && thread != UINT32_MAX)
+		in->taker->thread(in->taker->arg, w->row_of_site[i], w->row_of_thread[thread]);
 }
 
 static int fill_sites(struct ms_fill *w)
@@ -140,7 +145,7 @@ static int by_rows(const void *a, const void *b, void *arg)
 /* Writes site_thread in the order of its key, since inserting in key order is fastest. */
 static int fill_site_threads(struct ms_fill *w)
 {
-	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
+	if (w->r->brief || (w->f->no_site_details && w->f->one_process && w->f->threads <= 1))
 		return 0;
 	struct ms_insert in = ms_rows(w, "site_thread");
 	size_t n = w->r->record_count;
@@ -183,10 +188,13 @@ static int fill_threads(struct ms_fill *w)
 		ms_put(&in, ms_int("id", w->f->threads), ms_int("process", w->p->id),
 		       MS_FIELD("tid", m, MS_THREAD_TID),
 		       ms_text("name", m->text[MS_THREAD_NAME - 2]), ms_int("start_ns", start),
-		       MS_FIELD("end_ns", m, MS_THREAD_END), ms_int("allocations", s->allocations),
-		       ms_int("frees", s->frees), ms_int("allocated_bytes", s->bytes),
-		       ms_int("temporary", s->temporary));
-		ms_put_level(&in, w->r, &s->live);
+		       MS_FIELD("end_ns", m, MS_THREAD_END), ms_int("frees", s->frees));
+		if (!w->r->brief) {
+			ms_put(&in, ms_int("allocations", s->allocations),
+			       ms_int("allocated_bytes", s->bytes),
+			       ms_int("temporary", s->temporary));
+			ms_put_level(&in, w->r, &s->live);
+		}
 		ms_put_row(&in, ms_int("events_lost", m->number[MS_THREAD_EVENTS_LOST]),
 			   ms_int("waited_ns", m->number[MS_THREAD_WAITED]));
 	}

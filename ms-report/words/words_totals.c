@@ -279,14 +279,14 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 					      have different threads */
 		return w;
 	struct table t = site_threads(m, s);
-	if (t.n == 1) {
-		const struct cell *c = t.rows[0].cells;
-		words_add(&w,
-			  c[SITE_THREAD_NAME].s
-				  ? SAY("thread %s",
-					name_clean(&m->arena, c[SITE_THREAD_NAME].s, st->ascii))
-				  : SAY("thread %llu", (unsigned long long)c[SITE_THREAD_TID].n));
-	}
+	const struct thread *only = model_thread(m, s->thread);
+	const char *name = t.n == 1 ? t.rows[0].cells[SITE_THREAD_NAME].s
+			   : only   ? only->name
+				    : NULL;
+	uint64_t tid = t.n == 1 ? t.rows[0].cells[SITE_THREAD_TID].n : only ? only->tid : 0;
+	if (t.n == 1 || only)
+		words_add(&w, name ? SAY("thread %s", name_clean(&m->arena, name, st->ascii))
+				   : SAY("thread %llu", (unsigned long long)tid));
 	return w;
 }
 
