@@ -96,6 +96,41 @@ const struct site *model_site(const struct model *m, int64_t want)
 	return i == NONE ? NULL : &m->sites.v[i];
 }
 
+static struct site site_of_gone(const struct model *m, const struct ms_gone_site *g)
+{
+	struct site s = {.id = g->id,
+			 .process = m->frames.v[m->nodes.v[g->stack - 1].frame].process,
+			 .stack = g->stack - 1,
+			 .user = g->user - 1,
+			 .thread = g->thread,
+			 .at_mmap = {UNKNOWN, UNKNOWN}};
+#define X(name, type, adds) s.name = UNKNOWN;
+	MS_FIGURES_OF_SITE(X)
+#undef X
+	s.allocations = g->allocations;
+	s.allocated_bytes = g->bytes;
+	s.temporary = g->temporary;
+	s.freed_soon = g->freed_soon;
+	return s;
+}
+
+const struct site *model_site_at(const struct model *m, size_t i, struct site *room)
+{
+	if (i < m->sites.n)
+		return &m->sites.v[i];
+	*room = site_of_gone(m, &m->gone.v[i - m->sites.n]);
+	return room;
+}
+
+uint32_t model_frame_of_site(const struct model *m, size_t i)
+{
+	const struct site *s = i < m->sites.n ? &m->sites.v[i] : NULL;
+	uint32_t node = !s                ? m->gone.v[i - m->sites.n].user - 1
+			: s->user != NONE ? s->user
+					  : s->stack;
+	return node == NONE ? NONE : m->nodes.v[node].frame;
+}
+
 const struct thread *model_thread(const struct model *m, int64_t want)
 {
 	uint32_t i = MODEL_FIND(m->threads, want);

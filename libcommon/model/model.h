@@ -302,6 +302,9 @@ struct model {
 	MS_ARRAY(struct frame) frames;
 	MS_ARRAY(struct node) nodes;
 	MS_ARRAY(struct site) sites;
+	MS_ARRAY(struct ms_gone_site)
+	gone; /* sites that are not in `sites`, by id; only of a trace
+					       whose rows model_taker received */
 	MS_ARRAY(struct process) processes;
 	MS_ARRAY(struct snapshot) snapshots;
 	MS_ARRAY(struct thread) threads;
@@ -379,6 +382,15 @@ void live_add(struct live *to, struct live l);
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
 /* Returns the index of the element with that id in an array of the model, or NONE. */
 #define MODEL_FIND(a, want) model_index((a).v, (a).n, sizeof *(a).v, want)
+/* Return the number of all sites, and one of them by its number: those that are gone follow the
+ * others. One that is gone is made in `room`; figures that it does not have are UNKNOWN. */
+static inline size_t model_site_count(const struct model *m)
+{
+	return m->sites.n + m->gone.n;
+}
+const struct site *model_site_at(const struct model *m, size_t i, struct site *room);
+/* Returns the frame that site number `i` is named after, an index or NONE. */
+uint32_t model_frame_of_site(const struct model *m, size_t i);
 /* Returns the site with that id, or NULL; model_thread() returns a thread. */
 const struct site *model_site(const struct model *m, int64_t id);
 const struct thread *model_thread(const struct model *m, int64_t id);

@@ -520,11 +520,17 @@ static void take_thread(void *arg, int64_t site, int64_t thread)
 		last->thread = (uint32_t)thread;
 }
 
+static void take_gone(void *arg, const struct ms_gone_site *s)
+{
+	const struct reader *r = arg;
+	*MS_PUSH(&r->m->gone) = *s;
+}
+
 struct ms_row_taker model_taker(struct model *m)
 {
 	struct reader *r = ms_arena_alloc(&m->arena, sizeof *r);
 	r->m = m;
-	return (struct ms_row_taker){take_row, take_node, take_thread, r};
+	return (struct ms_row_taker){take_row, take_node, take_thread, take_gone, r};
 }
 
 /* ---- all tables ---- */

@@ -35,10 +35,20 @@ enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
  * numbers; `parent` may be 0. If site_thread is left empty, `thread` is called after the row of
  * each site that only one thread allocated at. */
 struct ms_value;
+/* Holds a site that has no live block at any moment of the snapshot, no verdict, no growth, and did
+ * not keep its blocks all along: it has no row, and only these figures, if the taker has `gone`. */
+struct ms_gone_site {
+	uint32_t id, stack, user; /* rows of the site, of its innermost frame, and of the frame that
+				     it is named after */
+	uint32_t thread;          /* row of the only thread that allocated here; 0 = several */
+	uint32_t allocations, bytes, temporary, freed_soon;
+};
 struct ms_row_taker {
 	void (*row)(void *arg, const char *table, const struct ms_value *v, size_t n);
 	void (*stack)(void *arg, int64_t id, int64_t parent, int64_t frame);
 	void (*thread)(void *arg, int64_t site, int64_t thread);
+	void (*gone)(void *arg, const struct ms_gone_site *s); /* in order of id; NULL = rows of
+								  all sites */
 	void *arg;
 };
 

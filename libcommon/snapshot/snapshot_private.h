@@ -155,6 +155,15 @@ bool ms_is_corrected(const struct ms_kept_process *p);
  * array. */
 const char **ms_end_verdicts(const struct ms_fill *w);
 
+/* Returns which known one-time allocation of the runtime a site is, NULL = none. Until the rows of
+ * the sites are written. */
+const char *ms_one_time_of(const struct ms_fill *w, uint32_t site);
+/* Tells for each site whether it may be more than gone (struct ms_gone_site) by what is recorded of
+ * it besides its figures; the caller frees the array. Returns NULL if all sites need rows. */
+bool *ms_shown_sites(const struct ms_fill *w);
+/* Hands a site over without a row, if its figures allow that. */
+bool ms_take_gone(const struct ms_fill *w, uint32_t site);
+
 /* Each of the following functions writes some tables, in the order of ms_fill_process. Returns
  * 0, or -1 with w->f->err set. */
 

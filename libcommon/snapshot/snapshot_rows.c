@@ -75,6 +75,19 @@ static void count_soon(struct ms_fill *w)
 			w->soon[s] += r->ages[r->sites[s].ages - 1].allocations[i];
 }
 
+const char *ms_one_time_of(const struct ms_fill *w, uint32_t i)
+{
+	const struct ms_replay_site *s = &w->r->sites[i];
+	struct ms_signs signs =
+		s->node < w->t->nodes.n ? w->stacks.signs[s->node] : (struct ms_signs){0};
+	bool some = s->allocations != 0;
+	struct ms_one_time_site known = {.min_size = some ? s->min_size : 0,
+					 .max_size = some ? s->max_size : 0,
+					 .blocks = s->max_live_blocks,
+					 .user = signs.user};
+	return signs.signs ? ms_one_time(signs.signs, &known) : NULL;
+}
+
 static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const char *verdict)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
@@ -82,12 +95,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
 	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
 	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER, brief = w->r->brief;
-	struct ms_one_time_site known = {.min_size = some ? s->min_size : 0,
-					 .max_size = some ? s->max_size : 0,
-					 .blocks = s->max_live_blocks,
-					 .user = signs.user};
-	bool named = signs.signs && !w->corrected;
-	if (signs.signs && !named)
+	if (signs.signs && w->corrected)
 		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
 	const char *entry = w->stacks.entry_of_site ? w->stacks.entry_of_site[i] : NULL;
 	char key[33] = "";
@@ -109,7 +117,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int_if("lifetime_allocations", !brief, s->lifetime_allocations),
 	       ms_int("freed_soon", brief ? s->soon : w->soon[i]), ms_int("marked", s->marked),
 	       ms_text("verdict", verdict),
-	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL),
+	       ms_text("one_time", w->corrected ? NULL : ms_one_time_of(w, i)),
 	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
@@ -122,9 +130,14 @@ static int fill_sites(struct ms_fill *w)
 {
 	struct ms_insert in = ms_large_rows(w, "site");
 	const char **verdicts = ms_end_verdicts(w);
-	for (size_t i = 0; i < w->r->site_count; i++)
-		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
-	free(verdicts);
+	bool *shown = ms_shown_sites(w);
+	for (size_t i = 0; i < w->r->site_count; i++) {
+		uint32_t site = w->order[i];
+		bool row = !shown || shown[site] || verdicts[site];
+		if (row || !ms_take_gone(w, site))
+			put_site(w, &in, site, verdicts[site]);
+	}
+	MS_FREE(verdicts, shown);
 	/* later tables need only row_of_node of w->stacks */
 	struct ms_stack_rows *s = &w->stacks;
 	MS_FREE(s->user_of_node, s->signs, s->key_of_node, s->entry_of_site);

@@ -311,7 +311,7 @@ static void markdown_report(struct page *p, const struct options *opt, struct ou
 			markdown_view(p, opt, opt->views[i], limit, o);
 		}
 		/* halve the rows until the text fits; the omitted rows are summed up */
-		most = (used == SIZE_MAX ? p->m->sites.n + p->m->threads.n + 2 : used) / 2;
+		most = (used == SIZE_MAX ? model_site_count(p->m) + p->m->threads.n + 2 : used) / 2;
 	} while (o->n > MARKDOWN_MAX && most > 0);
 }
 

@@ -58,29 +58,45 @@ static struct line *line_of(struct lines *x, uint32_t frame)
 	return &x->v.v[*number - 1];
 }
 
-static uint32_t frame_of(const struct model *m, const struct site *s)
-{
-	uint32_t node = s->user != NONE ? s->user : s->stack;
-	return node == NONE ? NONE : m->nodes.v[node].frame;
-}
+/* Holds what is counted of a site. */
+struct counted {
+	int64_t id;
+	uint32_t frame; /* NONE = nothing */
+	uint64_t calls, soon;
+};
 
-static bool is_counted(const struct model *m, const struct site *s)
+static struct counted counted_of(const struct model *m, uint32_t i)
 {
-	return !s->est && !s->one_time && frame_of(m, s) != NONE && figure_some(s->allocations);
+	struct counted c = {.frame = model_frame_of_site(m, i)};
+	if (i < m->sites.n) {
+		const struct site *s = &m->sites.v[i];
+		c.id = s->id;
+		c.calls = figure_or_0(s->allocations);
+		c.soon = s->freed_soon;
+		c.frame = s->est || s->one_time ? NONE : c.frame;
+	} else {
+		const struct ms_gone_site *g = &m->gone.v[i - m->sites.n];
+		c.id = g->id;
+		c.calls = g->allocations;
+		c.soon = g->freed_soon;
+	}
+	c.frame = c.calls ? c.frame : NONE;
+	return c;
 }
 
 static void add_sites(struct lines *x)
 {
-	const struct model *m = x->m;
-	for (uint32_t i = 0; i < m->sites.n; i++) {
-		const struct site *s = &m->sites.v[i];
-		if (!is_counted(m, s))
+	for (uint32_t i = 0; i < model_site_count(x->m); i++) {
+		struct counted c = counted_of(x->m, i);
+		if (c.frame == NONE)
 			continue;
-		struct line *l = line_of(x, frame_of(m, s));
-		if (!l->sites++ || s->allocations > m->sites.v[l->largest].allocations)
+		struct line *l = line_of(x, c.frame);
+		struct counted most = counted_of(x->m, l->sites ? l->largest : i);
+		if (!l->sites++ || c.calls > most.calls ||
+		    (c.calls == most.calls && c.id < most.id))
 			l->largest = i;
-		l->calls += s->allocations;
-		l->soon = figure_add(l->soon, s->freed_soon);
+		l->calls += c.calls;
+		l->soon = figure_add(l->soon, c.soon);
 	}
 }
 
@@ -103,10 +119,11 @@ static const struct site *sum_of(struct model *m, struct lines *x, const struct 
 	uint32_t *members = ms_arena_alloc(&m->arena, l->sites * sizeof *members);
 	size_t n = 0;
 	members[n++] = l->largest;
-	for (uint32_t i = 0; i < m->sites.n; i++)
-		if (i != l->largest && is_counted(m, &m->sites.v[i]) &&
-		    line_of(x, frame_of(m, &m->sites.v[i])) == l)
+	for (uint32_t i = 0; i < model_site_count(m); i++) {
+		uint32_t frame = i == l->largest ? NONE : counted_of(m, i).frame;
+		if (frame != NONE && line_of(x, frame) == l)
 			members[n++] = i;
+	}
 	return recursion_sum(m, members, n);
 }
 

@@ -126,8 +126,13 @@ struct pair hidden_pair(const struct model *m, enum metric metric)
 struct row_sites row_sites(const struct model *m, const struct site *s, enum metric metric)
 {
 	struct row_sites n = {0};
+	bool held = metric < METRIC_ALLOCATED || (metric > METRIC_FAILED && metric < METRIC_CHURN);
 	for (size_t i = 0; i <= s->folded; i++) {
-		struct pair p = site_pair(s->members ? &m->sites.v[s->members[i]] : s, metric);
+		struct site room;
+		if (held && s->members && s->members[i] >= m->sites.n)
+			continue; /* it is gone, and has no such figures */
+		struct pair p =
+			site_pair(s->members ? model_site_at(m, s->members[i], &room) : s, metric);
 		n.any += figure_some(p.a) || figure_some(p.b);
 		n.first += figure_some(p.a);
 	}
@@ -136,8 +141,9 @@ struct row_sites row_sites(const struct model *m, const struct site *s, enum met
 
 bool site_stands_for(const struct model *m, const struct site *row, const struct site *s)
 {
+	struct site room;
 	for (size_t i = 0; row->members && i <= row->folded; i++)
-		if (m->sites.v[row->members[i]].id == s->id)
+		if (model_site_at(m, row->members[i], &room)->id == s->id)
 			return true;
 	return row->id == s->id;
 }

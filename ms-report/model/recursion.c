@@ -87,6 +87,8 @@ static void number_sites(const struct model *m, uint32_t *number)
 		const struct site *s = &m->sites.v[i];
 		number[i] = s->stack == NONE || s->one_time ? NONE : of[s->stack];
 	}
+	for (size_t i = 0; i < m->gone.n; i++)
+		number[m->sites.n + i] = of[m->gone.v[i].stack - 1];
 	MS_FREE(of, d.function, d.nodes, d.lookup.slots);
 }
 
@@ -99,12 +101,15 @@ static int by_number(const void *x, const void *y, void *arg)
 {
 	const struct model *m = arg;
 	const struct numbered *p = x, *q = y;
-	const struct site *a = &m->sites.v[p->site], *b = &m->sites.v[q->site];
-	return MS_ORDER(p->number, q->number) ?:
-	       MS_ORDER(figure_or_0(b->leak.bytes), figure_or_0(a->leak.bytes)) ?:
+	if (p->number != q->number)
+		return MS_ORDER(p->number, q->number);
+	struct site room[2];
+	const struct site *a = model_site_at(m, p->site, &room[0]),
+			  *b = model_site_at(m, q->site, &room[1]);
+	return MS_ORDER(figure_or_0(b->leak.bytes), figure_or_0(a->leak.bytes)) ?:
 	       MS_ORDER(figure_or_0(b->peak.bytes), figure_or_0(a->peak.bytes)) ?:
 	       MS_ORDER(figure_or_0(b->allocated_bytes), figure_or_0(a->allocated_bytes)) ?:
-	       MS_ORDER(p->site, q->site);
+	       MS_ORDER(a->id, b->id);
 }
 
 static void add_estimates(struct model *m, struct site *to, const struct site *s)
@@ -152,10 +157,10 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 
 const struct site *recursion_sum(struct model *m, const uint32_t *members, size_t n)
 {
-	struct site *sum = ms_arena_alloc(&m->arena, sizeof *sum);
-	*sum = m->sites.v[members[0]];
+	struct site *sum = ms_arena_alloc(&m->arena, sizeof *sum), room;
+	*sum = *model_site_at(m, members[0], &room);
 	for (size_t i = 1; i < n; i++)
-		add_site(m, sum, &m->sites.v[members[i]]);
+		add_site(m, sum, model_site_at(m, members[i], &room));
 	sum->members = members;
 	return sum;
 }
@@ -168,25 +173,76 @@ static const struct site *sum_of(struct model *m, const struct numbered *v, size
 	return recursion_sum(m, members, n);
 }
 
+/* Holds sites that are gone and have one number. Such a row is shown only if it has the most
+ * allocated bytes, or the most calls. */
+struct gone_row {
+	const struct numbered *v;
+	size_t n;
+	uint64_t bytes, calls;
+	int64_t id;
+};
+
+/* Sums up the `n` sites at `v`. Returns false if not all are gone. */
+static bool all_gone(const struct model *m, const struct numbered *v, size_t n,
+		     struct gone_row *row)
+{
+	*row = (struct gone_row){v, n, 0, 0, 0};
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].site < m->sites.n)
+			return false;
+		const struct ms_gone_site *g = &m->gone.v[v[i].site - m->sites.n];
+		row->id = i ? row->id : g->id;
+		row->bytes += g->bytes;
+		row->calls += g->allocations;
+	}
+	return true;
+}
+
+static bool is_before(const struct gone_row *x, const struct gone_row *y, bool bytes)
+{
+	int by_bytes = MS_ORDER(y->bytes, x->bytes), by_calls = MS_ORDER(y->calls, x->calls),
+	    by_id = MS_ORDER(x->id, y->id);
+	return (bytes ? by_bytes ?: by_calls ?: by_id : by_calls ?: by_bytes ?: by_id) < 0;
+}
+
+static const struct site *row_of(struct model *m, const struct numbered *v, size_t n)
+{
+	if (n > 1)
+		return sum_of(m, v, n);
+	if (v->site < m->sites.n)
+		return &m->sites.v[v->site];
+	struct site *s = ms_arena_alloc(&m->arena, sizeof *s), room;
+	*s = *model_site_at(m, v->site, &room);
+	return s;
+}
+
 const struct site *const *recursion_fold(struct model *m, size_t *n)
 {
-	size_t all = m->sites.n;
+	size_t all = model_site_count(m);
 	*n = m->folded_count;
 	if (m->folded)
 		return m->folded;
 	uint32_t *number = ms_xrealloc(NULL, all + 1, sizeof *number);
 	struct numbered *v = ms_xrealloc(NULL, all + 1, sizeof *v);
-	const struct site **out = ms_arena_alloc(&m->arena, (all + 1) * sizeof(struct site *));
+	const struct site **out =
+		ms_arena_alloc(&m->arena, (m->sites.n + 3) * sizeof(struct site *));
+	struct gone_row row, most[2] = {{0}};
 	number_sites(m, number);
 	for (uint32_t i = 0; i < all; i++)
 		v[i] = (struct numbered){number[i], i};
 	qsort_r(v, all, sizeof *v, by_number, m);
 	for (size_t i = 0, end; i < all; i = end) {
-		const struct site *first = &m->sites.v[v[i].site];
 		for (end = i + 1; end < all && v[i].number != NONE && v[end].number == v[i].number;)
 			end++;
-		out[(*n)++] = end - i > 1 ? sum_of(m, &v[i], end - i) : first;
+		bool gone = all_gone(m, &v[i], end - i, &row);
+		for (unsigned k = 0; k < 2 && gone; k++)
+			most[k] = !most[k].n || is_before(&row, &most[k], k) ? row : most[k];
+		if (!gone)
+			out[(*n)++] = row_of(m, &v[i], end - i);
 	}
+	for (unsigned k = 0; k < 2; k++)
+		if (most[k].n && (!k || most[1].v != most[0].v))
+			out[(*n)++] = row_of(m, most[k].v, most[k].n);
 	MS_FREE(number, v);
 	m->folded = out;
 	m->folded_count = *n;

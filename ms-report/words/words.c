@@ -323,8 +323,8 @@ static bool all_attached(const struct model *m)
 
 const char *words_idle(struct model *m)
 {
-	if (m->totals.allocations != 0 || m->sites.n || m->proc_only || m->hidden.filters ||
-	    m->from_ns != UNKNOWN || m->to_ns != UNKNOWN || !all_attached(m))
+	if (m->totals.allocations != 0 || model_site_count(m) || m->proc_only ||
+	    m->hidden.filters || m->from_ns != UNKNOWN || m->to_ns != UNKNOWN || !all_attached(m))
 		return NULL;
 	return SAY("no allocation in %s", say_time(m, m->duration_ns));
 }
@@ -333,14 +333,14 @@ const char *words_nothing(struct model *m, const struct style *st)
 {
 	const struct process *p = &m->processes.v[0];
 	const struct hidden *h = &m->hidden;
-	if (m->sites.n == 0 && h->filters && h->sites > 0)
+	if (model_site_count(m) == 0 && h->filters && h->sites > 0)
 		return SAY("FILTERS HIDE EVERYTHING: %s with %s live at the end, %s in all (%s)",
 			   say_things(m, h->sites, "site"),
 			   est_size(m, h->end.bytes, est_of(h->est, EST_END)),
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
 				      "allocation"),
 			   name_clean(&m->arena, h->filters, st->ascii));
-	if (m->totals.allocations != 0 || m->sites.n || m->proc_only || words_idle(m))
+	if (m->totals.allocations != 0 || model_site_count(m) || m->proc_only || words_idle(m))
 		return NULL;
 	if (m->est && !figure_some(m->quality.events_lost))
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
