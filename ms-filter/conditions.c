@@ -105,7 +105,7 @@ static void is_program(sqlite3_context *c, int n, sqlite3_value **v)
 static void on_stack(sqlite3_context *c, int n, sqlite3_value **v)
 {
 	const struct matches *m = sqlite3_user_data(c);
-	uint32_t node = MODEL_FIND(m->model.nodes, sqlite3_value_int64(v[1]));
+	uint32_t node = model_node(&m->model, sqlite3_value_int64(v[1]));
 	enum truth t = node == NONE ? UNSURE : m->tests.v[sqlite3_value_int(v[0])][node];
 	(void)n;
 	if (t != UNSURE)

@@ -118,7 +118,7 @@ static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
 	for (size_t i = 0; q && i < m->model.nodes.n && !err->text[0]; i++) {
 		if (m->needed[i])
 			continue;
-		sqlite3_bind_int64(q, 1, m->model.nodes.v[i].id);
+		sqlite3_bind_int64(q, 1, model_node_id(&m->model, i));
 		ms_sql_next(db, q, err);
 		sqlite3_reset(q);
 	}

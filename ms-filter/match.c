@@ -103,7 +103,7 @@ static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 	while (q && ms_sql_next(db, q, err)) {
 		const struct match_site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		if (s && !s->hidden)
-			need(m, MODEL_FIND(m->model.nodes, sqlite3_column_int64(q, 1)));
+			need(m, model_node(&m->model, sqlite3_column_int64(q, 1)));
 	}
 	sqlite3_finalize(q);
 	return err->text[0] ? -1 : 0;

@@ -242,8 +242,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 
 void model_free(struct model *m)
 {
-	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->sites.v, m->gone.v, m->processes.v,
-		m->snapshots.v, m->threads.v, m->points.v, m->samples.v, m->marks.v, m->mmaps.v,
-		m->verdicts.v, m->lost_with.v);
+	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->node_ids.v, m->sites.v, m->gone.v,
+		m->processes.v, m->snapshots.v, m->threads.v, m->points.v, m->samples.v, m->marks.v,
+		m->mmaps.v, m->verdicts.v, m->lost_with.v);
 	ms_arena_free(&m->arena);
 }

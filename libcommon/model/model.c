@@ -90,6 +90,13 @@ uint32_t model_index(const void *v, size_t n, size_t size, int64_t want)
 #undef ID
 }
 
+uint32_t model_node(const struct model *m, int64_t id)
+{
+	if (m->node_ids.n)
+		return MODEL_FIND(m->node_ids, id);
+	return id >= 1 && (uint64_t)id <= m->nodes.n ? (uint32_t)(id - 1) : NONE;
+}
+
 const struct site *model_site(const struct model *m, int64_t want)
 {
 	uint32_t i = MODEL_FIND(m->sites, want);

@@ -114,7 +114,6 @@ struct frame {
 /* Describes a row of a stack: its frame and its caller's row. Callers precede their callees in the
  * array, so walking outwards terminates. */
 struct node {
-	int64_t id;
 	uint32_t parent; /* index of the caller, or NONE */
 	uint32_t frame;  /* index in frames */
 };
@@ -301,6 +300,7 @@ struct model {
 	MS_ARRAY(struct module) modules;
 	MS_ARRAY(struct frame) frames;
 	MS_ARRAY(struct node) nodes;
+	MS_ARRAY(int64_t) node_ids; /* ids of nodes; empty: 1, 2 and so on */
 	MS_ARRAY(struct site) sites;
 	MS_ARRAY(struct ms_gone_site)
 	gone; /* sites that are not in `sites`, by id; only of a trace
@@ -391,6 +391,12 @@ static inline size_t model_site_count(const struct model *m)
 const struct site *model_site_at(const struct model *m, size_t i, struct site *room);
 /* Returns the frame that site number `i` is named after, an index or NONE. */
 uint32_t model_frame_of_site(const struct model *m, size_t i);
+/* Returns the index of the node with that id, or NONE; model_node_id returns the id of a node. */
+uint32_t model_node(const struct model *m, int64_t id);
+static inline int64_t model_node_id(const struct model *m, size_t node)
+{
+	return m->node_ids.n ? m->node_ids.v[node] : (int64_t)node + 1;
+}
 /* Returns the site with that id, or NULL; model_thread() returns a thread. */
 const struct site *model_site(const struct model *m, int64_t id);
 const struct thread *model_thread(const struct model *m, int64_t id);

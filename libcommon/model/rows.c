@@ -80,7 +80,7 @@ static uint32_t reference(struct reader *r, enum cell to)
 	case CELL_FRAME:
 		return MODEL_FIND(m->frames, id);
 	case CELL_NODE:
-		return MODEL_FIND(m->nodes, id);
+		return model_node(m, id);
 	default:
 		return MODEL_FIND(m->sites, id);
 	}
@@ -196,15 +196,27 @@ static const struct cell_column frame_columns[] = {
 
 READ_INTO(frames, frame, true)
 
+struct node_row {
+	int64_t id;
+	struct node node;
+};
 static const struct cell_column node_columns[] = {
-	CELL(ID, node, id),
-	CELL_AS("parent", NODE, node, parent),
-	CELL_AS("frame", FRAME, node, frame),
+	CELL(ID, node_row, id),
+	CELL_AS("parent", NODE, node_row, node.parent),
+	CELL_AS("frame", FRAME, node_row, node.frame),
 };
 
 /* Accepts only rows whose frame is known. The row of a caller must come before the rows of its
  * callees, so that walking outwards ends. */
-READ_INTO(nodes, node, x.frame != NONE)
+static void read_node(struct reader *r)
+{
+	struct node_row x = {0};
+	reader_fill(r, &x);
+	if (x.node.frame == NONE)
+		return;
+	*MS_PUSH(&r->m->nodes) = x.node;
+	*MS_PUSH(&r->m->node_ids) = x.id;
+}
 
 static const struct cell_column site_columns[] = {
 	CELL(ID, site, id),         CELL(PROCESS, site, process),
@@ -505,11 +517,11 @@ static void take_row(void *arg, const char *table, const struct ms_value *v, siz
 	r->of->row(r);
 }
 
-static void take_node(void *arg, int64_t id, int64_t parent, int64_t frame)
+static void take_node(void *arg, int64_t parent, int64_t frame)
 {
-	struct reader *r = arg;
+	const struct reader *r = arg;
 	*MS_PUSH(&r->m->nodes) =
-		(struct node){id, parent ? (uint32_t)parent - 1 : NONE, (uint32_t)frame - 1};
+		(struct node){parent ? (uint32_t)parent - 1 : NONE, (uint32_t)frame - 1};
 }
 
 static void take_thread(void *arg, int64_t site, int64_t thread)

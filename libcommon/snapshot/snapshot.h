@@ -45,7 +45,7 @@ struct ms_gone_site {
 };
 struct ms_row_taker {
 	void (*row)(void *arg, const char *table, const struct ms_value *v, size_t n);
-	void (*stack)(void *arg, int64_t id, int64_t parent, int64_t frame);
+	void (*stack)(void *arg, int64_t parent, int64_t frame);
 	void (*thread)(void *arg, int64_t site, int64_t thread);
 	void (*gone)(void *arg, const struct ms_gone_site *s); /* in order of id; NULL = rows of
 								  all sites */

@@ -61,39 +61,40 @@ void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live)
 	       ms_int("mapped_bytes", live->mapped_bytes));
 }
 
-static void live_at_moment(const struct ms_beside_moment *m, struct ms_live *v, struct ms_live *all)
+static void live_at_moment(const struct ms_beside_moment *m, struct ms_live_sites *l)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		struct ms_live *x = &v[m->figures[i].site];
+		struct ms_live *x = ms_live_add(l, m->figures[i].site);
 		x->slack_bytes = m->figures[i].slack_bytes;
 		x->mapped_bytes = m->figures[i].mapped_bytes;
 	}
-	all->slack_bytes = m->slack_bytes;
-	all->mapped_bytes = m->mapped_bytes;
+	l->all.slack_bytes = m->slack_bytes;
+	l->all.mapped_bytes = m->mapped_bytes;
 }
 
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
-		    struct ms_live *v)
+		    struct ms_live_sites *l)
 {
 	const struct ms_beside *b = beside(t);
 	size_t n = t->replay.site_count;
 	bool peak = point->kind == MS_KEPT_PEAK;
 	uint64_t blocks;
 	if (point->kind == MS_KEPT_MOMENT)
-		live_at_moment(&t->replay.moments[point->moment].beside, v, &v[n]);
+		live_at_moment(&t->replay.moments[point->moment].beside, l);
 	if (!peak && point->kind != MS_KEPT_END)
 		return;
 	for (uint32_t i = 0; i < b->site_count && i < n; i++) {
 		const struct ms_beside_site *s = ms_beside_site(b, i);
-		v[i].slack_bytes = s->slack.bytes;
-		v[i].mapped_bytes = s->mapped.bytes;
+		struct ms_live *v = ms_live_add(l, i);
+		v->slack_bytes = s->slack.bytes;
+		v->mapped_bytes = s->mapped.bytes;
 		if (!peak)
 			continue;
-		ms_replay_at_peak(&t->replay, &s->slack, &v[i].slack_bytes, &blocks);
-		ms_replay_at_peak(&t->replay, &s->mapped, &v[i].mapped_bytes, &blocks);
+		ms_replay_at_peak(&t->replay, &s->slack, &v->slack_bytes, &blocks);
+		ms_replay_at_peak(&t->replay, &s->mapped, &v->mapped_bytes, &blocks);
 	}
-	v[n].slack_bytes = peak ? b->peak_slack_bytes : b->slack_bytes;
-	v[n].mapped_bytes = peak ? b->peak_mapped_bytes : b->mapped_bytes;
+	l->all.slack_bytes = peak ? b->peak_slack_bytes : b->slack_bytes;
+	l->all.mapped_bytes = peak ? b->peak_mapped_bytes : b->mapped_bytes;
 }
 
 /* ---- free_site ---- */

@@ -51,9 +51,23 @@ struct ms_live {
 	uint64_t oldest_tick; /* allocation time of the oldest block; MS_NEVER = unknown */
 	uint64_t slack_bytes, mapped_bytes;
 };
-/* Returns the live blocks at `point` by site, followed by those of the whole process. The caller
- * frees the array. */
-struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point);
+/* Holds the live blocks at a point: of the whole process, and of the sites that have any, since most
+ * of very many sites have none. */
+struct ms_live_sites {
+	struct ms_live all;
+	uint32_t *index; /* by site: index in `v`; 0 = nothing is live */
+	MS_ARRAY(struct ms_live) v;
+};
+/* Returns the live blocks at `point`. Free them with ms_live_free. */
+struct ms_live_sites ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point);
+void ms_live_free(struct ms_live_sites *l);
+/* Returns the live blocks of a site. */
+static inline const struct ms_live *ms_live_of(const struct ms_live_sites *l, size_t site)
+{
+	return &l->v.v[l->index[site]];
+}
+/* Returns the live blocks of a site to be changed. */
+struct ms_live *ms_live_add(struct ms_live_sites *l, size_t site);
 
 /* Describes a process being written to the database. */
 struct ms_kept_process {
@@ -237,9 +251,9 @@ void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
 /* Appends the usable and the mapped bytes of the live blocks at a moment to a row. */
 void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live);
-/* Fills in the mapped memory and slack of `v` (see ms_live_at), as far as they were recorded. */
+/* Fills in the mapped memory and slack of the live blocks, as far as they were recorded. */
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
-		    struct ms_live *v);
+		    struct ms_live_sites *l);
 /* Tells whether the trace was not read from its start, although no --from asked for that; of
  * earlier events only the live blocks are known. */
 bool ms_part_is_headless(const struct ms_kept_process *p);

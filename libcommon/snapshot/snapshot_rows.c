@@ -233,35 +233,60 @@ static const struct ms_row *sample_near(const struct ms_recording *t, uint64_t t
 	return best;
 }
 
-struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point)
+struct ms_live *ms_live_add(struct ms_live_sites *l, size_t site)
+{
+	if (!l->index[site]) {
+		l->index[site] = (uint32_t)l->v.n;
+		*MS_PUSH(&l->v) = (struct ms_live){.oldest_tick = MS_NEVER};
+	}
+	return &l->v.v[l->index[site]];
+}
+
+void ms_live_free(struct ms_live_sites *l)
+{
+	MS_FREE(l->index, l->v.v);
+}
+
+/* Adds what each site has live at the peak, or at the end. */
+static void add_levels(const struct ms_replay *r, bool end, struct ms_live_sites *l)
+{
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct ms_level *level = &r->sites[i].live;
+		uint64_t bytes = level->bytes, blocks = level->blocks;
+		if (!end)
+			ms_replay_at_peak(r, level, &bytes, &blocks);
+		if (!bytes && !blocks)
+			continue;
+		struct ms_live *v = ms_live_add(l, i);
+		v->bytes = bytes;
+		v->blocks = blocks;
+		v->oldest_tick = end && r->oldest ? r->oldest[i] : MS_NEVER;
+	}
+}
+
+struct ms_live_sites ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point)
 {
 	const struct ms_replay *r = &t->replay;
-	struct ms_live *v = ms_xcalloc(r->site_count + 1, sizeof *v), *all = &v[r->site_count];
-	for (size_t i = 0; i < r->site_count; i++) {
-		const struct ms_level *l = &r->sites[i].live;
-		bool end = point->kind == MS_KEPT_END;
-		if (point->kind == MS_KEPT_PEAK)
-			ms_replay_at_peak(r, l, &v[i].bytes, &v[i].blocks);
-		else if (end)
-			v[i] = (struct ms_live){.bytes = l->bytes, .blocks = l->blocks};
-		v[i].oldest_tick = end && r->oldest ? r->oldest[i] : MS_NEVER;
-	}
+	struct ms_live_sites l = {.index = ms_xcalloc(r->site_count, sizeof *l.index)};
+	*MS_PUSH(&l.v) = (struct ms_live){.oldest_tick = MS_NEVER};
+	if (point->kind == MS_KEPT_PEAK || point->kind == MS_KEPT_END)
+		add_levels(r, point->kind == MS_KEPT_END, &l);
 	if (point->kind == MS_KEPT_PEAK)
-		*all = (struct ms_live){.bytes = r->peak_bytes, .blocks = r->peak_blocks};
+		l.all = (struct ms_live){.bytes = r->peak_bytes, .blocks = r->peak_blocks};
 	if (point->kind == MS_KEPT_END)
-		*all = (struct ms_live){.bytes = r->live_bytes, .blocks = r->live_blocks};
+		l.all = (struct ms_live){.bytes = r->live_bytes, .blocks = r->live_blocks};
 	if (point->kind == MS_KEPT_MOMENT) {
 		const struct ms_replay_moment *m = &r->moments[point->moment];
-		*all = (struct ms_live){.bytes = m->live_bytes, .blocks = m->live_blocks};
+		l.all = (struct ms_live){.bytes = m->live_bytes, .blocks = m->live_blocks};
 		for (size_t i = 0; i < m->figure_count; i++) {
 			const struct ms_replay_figure *f = &m->figures[i];
-			v[f->site] = (struct ms_live){.bytes = f->live_bytes,
-						      .blocks = f->live_blocks,
-						      .oldest_tick = f->oldest_tick};
+			*ms_live_add(&l, f->site) = (struct ms_live){.bytes = f->live_bytes,
+								     .blocks = f->live_blocks,
+								     .oldest_tick = f->oldest_tick};
 		}
 	}
-	ms_live_beside(t, point, v);
-	return v;
+	ms_live_beside(t, point, &l);
+	return l;
 }
 
 /* Appends the resident, proportional, private and swapped bytes of a sample to a row. */
@@ -288,12 +313,12 @@ static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 }
 
 /* Writes site_stat in the order of its key, since inserting in key order is fastest. */
-static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *v)
+static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live_sites *l)
 {
 	struct ms_insert in = ms_large_rows(w, "site_stat");
 	for (size_t n = 0; n < w->r->site_count; n++) {
 		uint32_t site = w->order[n];
-		const struct ms_live *s = &v[site];
+		const struct ms_live *s = ms_live_of(l, site);
 		bool known = s->oldest_tick != MS_NEVER;
 		uint64_t born = known ? s->oldest_tick * w->tick_ns : 0;
 		if (!s->blocks && !s->mapped_bytes)
@@ -316,9 +341,9 @@ static int fill_moment(struct ms_fill *w, const char *label, const struct ms_kep
 			   : point->kind == MS_KEPT_END    ? ms_recording_reached(w->t)
 			   : point->kind == MS_KEPT_MOMENT ? point->time_ns
 							   : 0;
-	struct ms_live *v = ms_live_at(w->t, point);
-	int rc = put_moment(w, label, time_ns, &v[w->r->site_count]) || put_stats(w, time_ns, v);
-	free(v);
+	struct ms_live_sites l = ms_live_at(w->t, point);
+	int rc = put_moment(w, label, time_ns, &l.all) || put_stats(w, time_ns, &l);
+	ms_live_free(&l);
 	return rc ? -1 : 0;
 }
 

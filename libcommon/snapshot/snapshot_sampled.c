@@ -186,12 +186,12 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
 	const struct ms_replay *r = w->to->r;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
-	struct ms_live *bytes = ms_live_at(w->to->t, p); /* bytes as estimated by the replay */
+	struct ms_live_sites bytes = ms_live_at(w->to->t, p); /* as estimated by the replay */
 	struct ms_insert u = update(w, "snapshot", 1);
 	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;
 	if (p->kind != MS_KEPT_START)
-		put_pair(w, live, bytes[r->site_count].bytes, &all, usual(w->s->total.smallest));
+		put_pair(w, live, bytes.all.bytes, &all, usual(w->s->total.smallest));
 	int rc = ms_insert_close(&u);
 	u = update(w, "site_stat", 2);
 	for (size_t i = 0; i < r->site_count; i++) {
@@ -201,9 +201,9 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 		w->site = w->to->row_of_site[i];
 		ms_put_row(&u, ms_int("live_blocks", x.blocks), ms_int("snapshot", w->snapshot),
 			   ms_int("site", w->site));
-		put_pair(w, live, bytes[i].bytes, &x, w->s->sites[i].smallest);
+		put_pair(w, live, ms_live_of(&bytes, i)->bytes, &x, w->s->sites[i].smallest);
 	}
-	free(bytes);
+	ms_live_free(&bytes);
 	return ms_insert_close(&u) || rc ? -1 : 0;
 }
 

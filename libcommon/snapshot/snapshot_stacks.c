@@ -279,7 +279,7 @@ static int fill_stacks(struct work *w)
 	const struct ms_recording *t = w->t;
 	const struct ms_row_taker *taker = w->f->taker;
 	struct ms_insert in = ms_rows(w->fill, "stack");
-	uint64_t *depth = ms_xcalloc(t->nodes.n + 1, sizeof *depth);
+	uint32_t *depth = taker ? NULL : ms_xcalloc(t->nodes.n + 1, sizeof *depth);
 	unsigned __int128 *keys = NULL, *key_of = NULL, key = 0;
 	if (!w->f->no_site_details) {
 		keys = ms_place_keys(t, w->places, w->locations.n);
@@ -293,18 +293,18 @@ static int fill_stacks(struct work *w)
 		int64_t parent = caller ? w->out->row_of_node[caller] : 0;
 		int64_t user = caller ? w->out->user_of_node[caller] : 0;
 		struct ms_signs signs = w->out->signs[caller];
-		depth[n] = caller ? depth[caller] : 0;
+		uint32_t deep = depth && caller ? depth[caller] : 0;
 		key = caller && key_of ? key_of[caller] : MS_KEY_BASIS;
 		for (uint32_t k = l->count; k-- > 0;) {
 			w->f->stacks++;
 			if (taker)
-				taker->stack(taker->arg, w->f->stacks, parent, l->row + k);
+				taker->stack(taker->arg, parent, l->row + k);
 			else
 				ms_put_row(&in, ms_int("id", w->f->stacks),
 					   ms_int("process", w->fill->p->id),
 					   ms_int_if("parent", parent != 0, parent),
-					   ms_int("frame", l->row + k), ms_int("depth", depth[n]));
-			depth[n]++;
+					   ms_int("frame", l->row + k), ms_int("depth", deep));
+			deep++;
 			parent = w->f->stacks;
 			const struct ms_stack_place *p = &w->places[l->first + k];
 			if (!p->runtime && (!p->wrapper || !user))
@@ -312,6 +312,8 @@ static int fill_stacks(struct work *w)
 			signs = join(w->signs[l->first + k], &signs);
 			key = keys ? ms_key_with(key, keys[l->first + k]) : key;
 		}
+		if (depth)
+			depth[n] = deep;
 		if (key_of)
 			key_of[n] = key;
 		w->out->row_of_node[n] = (uint32_t)parent;

@@ -204,13 +204,12 @@ static int put_roots(struct ms_fill *w)
 
 /* ---- the end ---- */
 
-/* Returns the live blocks at the end, by site; the caller frees the array. Returns NULL if the
- * snapshot has no point at the end. */
-static struct ms_live *live_at_end(const struct ms_fill *w)
+/* Returns the point at the end; NULL = the snapshot has none. */
+static const struct ms_kept_point *end_point(const struct ms_fill *w)
 {
 	for (size_t i = 0; i < w->f->label_count; i++)
 		if (!strcmp(w->f->labels[i], "end") && w->p->points[i].kind != MS_KEPT_ABSENT)
-			return ms_live_at(w->t, &w->p->points[i]);
+			return &w->p->points[i];
 	return NULL;
 }
 
@@ -231,20 +230,23 @@ static void set_growing(const struct ms_replay *r, const char **worst)
 const char **ms_end_verdicts(const struct ms_fill *w)
 {
 	const struct ms_verdict_scan *end = end_scan(w->p), *head = NULL;
-	struct ms_live *live = end ? live_at_end(w) : NULL;
+	const struct ms_kept_point *point = end ? end_point(w) : NULL;
+	struct ms_live_sites live = {0};
+	if (point)
+		live = ms_live_at(w->t, point);
 	const char **worst = ms_xcalloc(w->r->site_count, sizeof *worst);
-	for (size_t i = 0; i < w->t->verdicts.n && live; i++) {
+	for (size_t i = 0; i < w->t->verdicts.n && point; i++) {
 		const struct ms_verdict_record *v = &w->t->verdicts.v[i];
 		uint32_t site = judged_site(w, i, &head);
-		if (site && head == end && live[site - 1].blocks)
+		if (site && head == end && ms_live_of(&live, site - 1)->blocks)
 			worst[site - 1] = ms_verdict_word(ms_verdict_worst(&v->site));
 	}
 	const char *unknown = ms_verdict_word(MS_VERDICT_IS_UNKNOWN),
 		   *reachable = ms_verdict_word(MS_VERDICT_IS_REACHABLE);
-	for (size_t i = 0; i < w->r->site_count && live && w->r->late; i++)
+	for (size_t i = 0; i < w->r->site_count && point && w->r->late; i++)
 		if (w->r->late[i].blocks && (!worst[i] || worst[i] == reachable))
 			worst[i] = unknown;
-	free(live);
+	ms_live_free(&live);
 	set_growing(w->r, worst);
 	return worst;
 }

@@ -141,8 +141,7 @@ struct table site_frees(struct model *m, const struct site *s)
 		    (long long)s->id);
 	for (size_t i = 0; i < t.n; i++) {
 		struct cell *c = t.rows[i].cells;
-		uint32_t node =
-			model_user_node(m, MODEL_FIND(m->nodes, (int64_t)c[SITE_FREE_NODE].n));
+		uint32_t node = model_user_node(m, model_node(m, (int64_t)c[SITE_FREE_NODE].n));
 		const struct frame *f = model_frame(m, node);
 		c[SITE_FREE_NODE].n = node;
 		c[SITE_FREE_BYTES + 1].s = f ? f->function : NULL;
