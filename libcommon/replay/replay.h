@@ -45,27 +45,32 @@ struct ms_level {
 	uint64_t at_peak_bytes, at_peak_blocks;
 };
 
-/* Holds the figures of a site; the members that each event reads come first. After
- * ms_replay_finish, the values of `live` at the peak, `allocations`, `bytes`, `frees`, `temporary`
- * and the classes are valid, too: see replay_cells.h. */
+/* Holds the figures of a site that most events read or change. After ms_replay_finish, the values of
+ * `live` at the peak, `allocations`, `bytes` and `temporary` are valid, too: see replay_cells.h. */
 struct ms_replay_site {
-	uint32_t cell_key, cell; /* key and number of the site's latest cell; in a brief replay
-				    cell_key is the thread that allocated, or MS_SEVERAL_THREADS */
+	uint32_t cell_key; /* key of the site's latest cell; in a brief replay the thread that
+			      allocated, or MS_SEVERAL_THREADS */
+	uint32_t node;     /* innermost stack node, 0 = no stack */
+	union {
+		struct {
+			uint32_t cell;      /* number of the site's latest cell */
+			uint32_t lifetimes; /* index in ms_replay.lifetimes, plus 1; 0 = no block
+					       was freed */
+		};
+		uint64_t soon; /* in a brief replay: blocks that were freed soon */
+	};
 	struct ms_level live;
 	uint64_t max_live_bytes, max_live_blocks;
-	uint64_t lifetime_ticks, lifetime_allocations; /* sums over freed blocks */
 	uint64_t min_size, max_size;
 	uint64_t first_tick, last_tick; /* times of the first and last allocation, including failed
 					   ones */
-	uint32_t node;                  /* innermost stack node, 0 = no stack */
-	uint32_t ages; /* index in ms_replay.ages, plus 1; 0 = no block was freed */
 	uint64_t allocations, bytes, temporary; /* allocations: estimated if sampled */
-	union {
-		uint64_t frees;
-		uint64_t soon; /* in a brief replay: blocks that were freed soon */
-	};
-	uint64_t reallocations, failed;
-	/* blocks by size and lifetime: see replay_cells.h */
+};
+
+/* Holds the other figures of a site. After ms_replay_finish, `frees` and the classes are valid. */
+struct ms_replay_rare {
+	uint64_t frees, reallocations, failed;
+	/* blocks by size: see replay_cells.h */
 	uint64_t classes;     /* bit set of the site's size classes */
 	uint32_t first_class; /* index of the site's first class in ms_replay.classes */
 	bool marked;          /* a free of a block of the site was inferred */
@@ -109,6 +114,14 @@ struct ms_age_classes {
 struct ms_replay_ages {
 	uint64_t time[MS_AGES], allocations[MS_AGES]; /* numbers of blocks by lifetime in time and
 							 in allocations; both have the same sum */
+};
+
+/* Holds the lifetimes of a site's freed blocks. Most sites free few, so a class is a byte here, and
+ * the multiples of 256 are in ms_replay.carries. */
+struct ms_replay_lifetimes {
+	uint64_t ticks, allocations; /* sums */
+	uint32_t carries;            /* index in ms_replay.carries, plus 1; 0 = none */
+	uint8_t time[MS_AGES], between[MS_AGES];
 };
 
 /* Sums up samples of a sampled recording: see replay_sampled.h. */
@@ -208,6 +221,8 @@ struct ms_replay {
 
 	struct ms_replay_site *sites;
 	size_t site_count, site_cap;
+	struct ms_replay_rare *rare; /* by site; NULL in a brief replay */
+	size_t rare_cap;
 	uint32_t *site_of_node; /* for each node: index of its site, plus 1; 0 = none */
 	size_t node_count, node_cap;
 	struct ms_replay_site_thread *records;
@@ -219,8 +234,8 @@ struct ms_replay {
 	struct ms_lookup cell_index;    /* finds cells by site and key: see replay_cells.h */
 	struct ms_replay_size *classes; /* classes of all sites */
 	size_t class_count;
-	struct ms_replay_ages *ages;
-	size_t age_count, age_cap;
+	MS_ARRAY(struct ms_replay_lifetimes) lifetimes;
+	MS_ARRAY(struct ms_replay_ages) carries;
 	struct ms_age_classes by_ticks, by_allocations;
 	struct ms_replay_size sizes[MS_SIZE_CLASSES]; /* sums over all sites, after
 							 ms_replay_finish */
@@ -271,6 +286,13 @@ void ms_replay_free(struct ms_replay *r);
  * ms_replay_thread_of. Call before the first event; has no effect later, nor for recordings that are
  * sampled, or have mapped memory or usable sizes. */
 void ms_replay_brief(struct ms_replay *r);
+/* Return figures of a site of `r`, all 0 in a brief replay. ms_replay_ages_of returns the lifetimes
+ * of its freed blocks by class. */
+const struct ms_replay_rare *ms_replay_rare_of(const struct ms_replay *r,
+					       const struct ms_replay_site *s);
+const struct ms_replay_lifetimes *ms_replay_lifetimes_of(const struct ms_replay *r,
+							 const struct ms_replay_site *s);
+struct ms_replay_ages ms_replay_ages_of(const struct ms_replay *r, const struct ms_replay_site *s);
 /* Returns the only thread that allocated at a site, UINT32_MAX = several or none. For a brief
  * replay, after ms_replay_finish. */
 static inline uint32_t ms_replay_thread_of(const struct ms_replay_site *s)

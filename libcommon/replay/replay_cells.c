@@ -30,10 +30,46 @@ void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint3
 	s->cell_key = key;
 }
 
-void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s)
+void ms_replay_add_lifetimes(struct ms_replay *r, struct ms_replay_site *s)
 {
-	*MS_APPEND(r->ages, r->age_count, r->age_cap) = (struct ms_replay_ages){0};
-	s->ages = (uint32_t)r->age_count;
+	*MS_PUSH(&r->lifetimes) = (struct ms_replay_lifetimes){0};
+	s->lifetimes = (uint32_t)r->lifetimes.n;
+}
+
+struct ms_replay_ages *ms_replay_carries(struct ms_replay *r, struct ms_replay_lifetimes *l)
+{
+	if (!l->carries) {
+		*MS_PUSH(&r->carries) = (struct ms_replay_ages){0};
+		l->carries = (uint32_t)r->carries.n;
+	}
+	return &r->carries.v[l->carries - 1];
+}
+
+const struct ms_replay_rare *ms_replay_rare_of(const struct ms_replay *r,
+					       const struct ms_replay_site *s)
+{
+	static const struct ms_replay_rare none;
+	return r->rare ? &r->rare[s - r->sites] : &none;
+}
+
+const struct ms_replay_lifetimes *ms_replay_lifetimes_of(const struct ms_replay *r,
+							 const struct ms_replay_site *s)
+{
+	static const struct ms_replay_lifetimes none;
+	return s->lifetimes && !r->brief ? &r->lifetimes.v[s->lifetimes - 1] : &none;
+}
+
+struct ms_replay_ages ms_replay_ages_of(const struct ms_replay *r, const struct ms_replay_site *s)
+{
+	const struct ms_replay_lifetimes *l = ms_replay_lifetimes_of(r, s);
+	struct ms_replay_ages a = {0};
+	if (l->carries)
+		a = r->carries.v[l->carries - 1];
+	for (unsigned i = 0; i < MS_AGES; i++) {
+		a.time[i] = a.time[i] * 256 + l->time[i];
+		a.allocations[i] = a.allocations[i] * 256 + l->between[i];
+	}
+	return a;
 }
 
 /* ---- sums ---- */
@@ -54,17 +90,17 @@ static void place_classes(struct ms_replay *r)
 {
 	r->class_count = 0;
 	for (size_t i = 0; i < r->site_count; i++) {
-		r->sites[i].first_class = (uint32_t)r->class_count;
-		r->class_count += (unsigned)__builtin_popcountll(r->sites[i].classes);
+		r->rare[i].first_class = (uint32_t)r->class_count;
+		r->class_count += (unsigned)__builtin_popcountll(r->rare[i].classes);
 	}
 	free(r->classes);
 	r->classes = ms_xcalloc(r->class_count, sizeof *r->classes);
 }
 
 /* Returns one size class of a site. */
-static struct ms_replay_size *class_of(const struct ms_replay *r, const struct ms_replay_site *s,
-				       unsigned class)
+static struct ms_replay_size *class_of(const struct ms_replay *r, uint32_t site, unsigned class)
 {
+	const struct ms_replay_rare *s = &r->rare[site];
 	uint64_t below = s->classes & ((UINT64_C(1) << class) - 1);
 	return &r->classes[s->first_class + (unsigned)__builtin_popcountll(below)];
 }
@@ -103,7 +139,7 @@ void ms_replay_sum_cells(struct ms_replay *r)
 	for (size_t i = 0; i < r->site_count; i++) {
 		struct ms_replay_site *s = &r->sites[i];
 		s->live = none;
-		s->allocations = s->bytes = s->frees = s->temporary = 0;
+		s->allocations = s->bytes = s->temporary = r->rare[i].frees = 0;
 	}
 	for (size_t i = 0; i < r->thread_count; i++) {
 		struct ms_replay_thread *t = &r->threads[i];
@@ -119,7 +155,7 @@ void ms_replay_sum_cells(struct ms_replay *r)
 		add_level(r, &s->live, &c->live);
 		s->allocations += calls;
 		s->bytes += c->bytes;
-		s->frees += c->allocations + c->others - c->live.blocks;
+		r->rare[c->site].frees += c->allocations + c->others - c->live.blocks;
 		s->temporary += c->temporary;
 		add_level(r, &t->live, &c->live);
 		t->allocations += calls;
@@ -134,12 +170,12 @@ void ms_replay_sum_parts(struct ms_replay *r)
 	struct ms_lookup records = {0};
 	for (size_t i = 0; i < r->cell_count; i++)
 		if (has_blocks(&r->cells[i]))
-			r->sites[r->cells[i].site].classes |= UINT64_C(1) << r->cells[i].class;
+			r->rare[r->cells[i].site].classes |= UINT64_C(1) << r->cells[i].class;
 	place_classes(r);
 	for (size_t i = 0; i < r->cell_count; i++) {
 		struct ms_replay_cell *c = &r->cells[i];
 		if (has_blocks(c))
-			add_size(r, class_of(r, &r->sites[c->site], c->class), c, c->allocations);
+			add_size(r, class_of(r, c->site, c->class), c, c->allocations);
 		c->record = UINT32_MAX;
 		if (!c->allocations && !c->live.blocks)
 			continue;
@@ -155,15 +191,15 @@ void ms_replay_sum_parts(struct ms_replay *r)
 
 void ms_replay_forget_classes(struct ms_replay *r)
 {
-	MS_FREE(r->classes, r->ages);
+	free(r->classes);
 	r->classes = NULL;
-	r->ages = NULL;
 }
 
-void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
+void ms_replay_each_class(const struct ms_replay *r, size_t site,
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg)
 {
+	const struct ms_replay_rare *s = &r->rare[site];
 	const struct ms_replay_size *c = r->classes + s->first_class;
 	for (unsigned class = 0; class < MS_SIZE_CLASSES; class ++)
 		if (s->classes >> class & 1)

@@ -72,17 +72,25 @@ static inline unsigned ms_age_class(const struct ms_age_classes *c, uint64_t age
 	return n + (age > c->last[n]);
 }
 
-/* Creates the ms_replay_ages of a site. */
-void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s);
+/* Creates the ms_replay_lifetimes of a site. */
+void ms_replay_add_lifetimes(struct ms_replay *r, struct ms_replay_site *s);
+/* Returns what classes of these lifetimes carry, in multiples of 256. */
+struct ms_replay_ages *ms_replay_carries(struct ms_replay *r, struct ms_replay_lifetimes *l);
 /* Counts a freed block of the site, `ticks` and `allocations` after its allocation. */
 static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, uint64_t ticks,
 				 uint64_t allocations)
 {
-	if (__builtin_expect(s->ages == 0, 0))
-		ms_replay_add_ages(r, s);
-	struct ms_replay_ages *a = &r->ages[s->ages - 1];
-	a->time[ms_age_class(&r->by_ticks, ticks)]++;
-	a->allocations[ms_age_class(&r->by_allocations, allocations)]++;
+	if (__builtin_expect(s->lifetimes == 0, 0))
+		ms_replay_add_lifetimes(r, s);
+	struct ms_replay_lifetimes *l = &r->lifetimes.v[s->lifetimes - 1];
+	unsigned time = ms_age_class(&r->by_ticks, ticks),
+		 between = ms_age_class(&r->by_allocations, allocations);
+	l->ticks += ticks;
+	l->allocations += allocations;
+	if (__builtin_expect(++l->time[time] == 0, 0))
+		ms_replay_carries(r, l)->time[time]++;
+	if (__builtin_expect(++l->between[between] == 0, 0))
+		ms_replay_carries(r, l)->allocations[between]++;
 }
 
 /* ---- sums ---- */
@@ -99,9 +107,9 @@ static inline uint64_t ms_replay_calls(const struct ms_replay *r, size_t cell)
 void ms_replay_sum_cells(struct ms_replay *r);
 /* Computes the figures of each site by thread and by class. Call once, at the end. */
 void ms_replay_sum_parts(struct ms_replay *r);
-/* Frees the figures of single sites by size and lifetime. Call after ms_replay_finish. */
+/* Frees the figures of single sites by size. Call after ms_replay_finish. */
 void ms_replay_forget_classes(struct ms_replay *r);
 /* Calls `each` for every class of a site, in ascending order. */
-void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
+void ms_replay_each_class(const struct ms_replay *r, size_t site,
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg);

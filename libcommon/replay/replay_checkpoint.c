@@ -195,8 +195,10 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
  * reset completely. */
 static void forget_counts(struct ms_replay *r)
 {
-	for (size_t i = 0; i < r->site_count; i++)
+	for (size_t i = 0; i < r->site_count; i++) {
 		r->sites[i] = ms_replay_idle_site(r->sites[i].node);
+		r->rare[i] = (struct ms_replay_rare){0};
+	}
 	for (size_t i = 0; i < r->thread_count; i++) {
 		struct ms_replay_thread *t = &r->threads[i];
 		*t = (struct ms_replay_thread){.last = t->last,
@@ -213,7 +215,7 @@ static void forget_counts(struct ms_replay *r)
 		s->max_live_bytes = s->live.bytes += c->live.bytes;
 		s->max_live_blocks = s->live.blocks += c->live.blocks;
 	}
-	r->age_count = 0;
+	r->lifetimes.n = r->carries.n = 0;
 	r->explained = r->explained == r->events + 1; /* if the next event is an explained free, its
 							 new number is 1 */
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;

@@ -68,8 +68,8 @@ void ms_replay_free(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
 	MS_FREE(r->oldest, r->late, r->sites, r->site_of_node, r->records, r->cells,
-		r->cell_index.slots, r->classes, r->ages, r->threads, r->backing.v,
-		r->restored_threads.v);
+		r->cell_index.slots, r->classes, r->lifetimes.v, r->carries.v, r->rare, r->threads,
+		r->backing.v, r->restored_threads.v);
 	for (size_t i = 0; i < r->moment_count; i++)
 		MS_FREE(r->moments[i].figures, r->moments[i].sampled.sites,
 			r->moments[i].beside.figures);
@@ -94,6 +94,8 @@ uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
 	if (!r->site_of_node[node]) {
 		*MS_APPEND(r->sites, r->site_count, r->site_cap) = ms_replay_idle_site(node);
 		r->site_of_node[node] = (uint32_t)r->site_count;
+		if (!r->brief)
+			r->rare = ms_xgrow(r->rare, &r->rare_cap, r->site_count, sizeof *r->rare);
 	}
 	return r->site_of_node[node] - 1;
 }
@@ -234,10 +236,11 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 	t->live_bytes -= size;
 	t->live_blocks--;
 	if (!quick && ev->kind == MS_EV_FREE_INFERRED) {
-		if (!brief)
-			c->others--;
 		r->inferred_frees++;
-		s->marked = true;
+		if (!brief) {
+			c->others--;
+			r->rare[site].marked = true;
+		}
 		return true;
 	}
 	uint64_t lived = ev->time_ticks - b.tick, between = t->next_number - ev->freed - 1;
@@ -246,8 +249,6 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 		s->soon += between < MS_FREED_SOON;
 		s->temporary += temporary;
 	} else {
-		s->lifetime_ticks += lived;
-		s->lifetime_allocations += between;
 		ms_replay_age(r, s, lived, between);
 		c->temporary += temporary;
 	}
@@ -346,7 +347,8 @@ static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
 {
 	uint32_t site = ms_replay_site_of(r, ev->stack);
 	r->failed++;
-	r->sites[site].failed++;
+	if (!r->brief)
+		r->rare[site].failed++;
 	ms_replay_seen_at(&r->sites[site], ev->time_ticks);
 }
 
@@ -355,7 +357,8 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	uint32_t site = ms_replay_site_of(r, ev->stack); /* may move r->sites */
 	bool again = ev->kind != MS_EV_ALLOC;
 	r->reallocations += again;
-	r->sites[site].reallocations += again;
+	if (!r->brief)
+		r->rare[site].reallocations += again;
 	add_block(r, &r->totals, ev, t, site, r->position, false, r->brief);
 	struct ms_replay_span *span = &r->spans[r->span];
 	span->live_max = r->live_bytes > span->live_max ? r->live_bytes : span->live_max;
@@ -502,5 +505,6 @@ void ms_replay_settle(struct ms_replay *r)
 	r->cell_count = r->cell_cap = 0;
 	r->sites = ms_xrealloc(r->sites, r->site_cap = r->site_count, sizeof *r->sites);
 	r->records = ms_xrealloc(r->records, r->record_cap = r->record_count, sizeof *r->records);
-	r->ages = ms_xrealloc(r->ages, r->age_cap = r->age_count, sizeof *r->ages);
+	r->lifetimes.v = ms_xrealloc(r->lifetimes.v, r->lifetimes.cap = r->lifetimes.n,
+				     sizeof *r->lifetimes.v);
 }

@@ -155,10 +155,11 @@ static void count_age(void *arg, uint64_t number, const struct ms_live_block *b)
 static void judge_survival(const struct survey *s, struct ms_grown *w, const uint64_t live[MS_AGES])
 {
 	const struct ms_replay_site *site = &s->r->sites[w->site];
+	const struct ms_replay_ages ages = ms_replay_ages_of(s->r, site);
 	uint64_t older = 0, freed = 0;
 	for (unsigned class = MS_AGES - 1; class > 0; class --) {
 		older += live[class];
-		freed += site->ages ? s->r->ages[site->ages - 1].time[class] : 0;
+		freed += ages.time[class];
 		if (older * 2 < site->live.blocks)
 			continue;
 		w->survival_ns = ms_age_ns[class];

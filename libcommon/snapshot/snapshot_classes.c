@@ -54,7 +54,7 @@ static int fill_sizes(struct ms_fill *fill)
 	struct sizes w = {.in = ms_rows(fill, "site_size"), .r = r};
 	for (size_t i = 0; i < r->site_count && !w.in.none; i++) {
 		w.site = fill->row_of_site[fill->order[i]];
-		ms_replay_each_class(r, &r->sites[fill->order[i]], put_class, &w);
+		ms_replay_each_class(r, fill->order[i], put_class, &w);
 	}
 	return ms_insert_close(&w.in);
 }
@@ -78,13 +78,11 @@ static int fill_ages(struct ms_fill *w)
 {
 	struct ms_insert in = ms_rows(w, "site_lifetime");
 	for (size_t i = 0; i < w->r->site_count && !in.none; i++) {
-		uint32_t site = w->order[i], ages = w->r->sites[site].ages;
-		const struct ms_replay_ages *a = ages ? &w->r->ages[ages - 1] : NULL;
-		if (!a)
-			continue;
+		uint32_t site = w->order[i];
+		const struct ms_replay_ages a = ms_replay_ages_of(w->r, &w->r->sites[site]);
 		put_ages(&in, w->row_of_site[site], "allocations", ms_age_allocations,
-			 a->allocations);
-		put_ages(&in, w->row_of_site[site], "ns", ms_age_ns, a->time);
+			 a.allocations);
+		put_ages(&in, w->row_of_site[site], "ns", ms_age_ns, a.time);
 	}
 	return ms_insert_close(&in);
 }

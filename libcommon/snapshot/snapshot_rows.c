@@ -70,9 +70,11 @@ static void count_soon(struct ms_fill *w)
 	if (r->brief)
 		return;
 	w->soon = ms_xcalloc(r->site_count, sizeof *w->soon);
-	for (size_t s = 0; s < r->site_count; s++)
-		for (size_t i = 0; r->sites[s].ages && ms_age_allocations[i] < MS_FREED_SOON; i++)
-			w->soon[s] += r->ages[r->sites[s].ages - 1].allocations[i];
+	for (size_t s = 0; s < r->site_count; s++) {
+		const struct ms_replay_ages ages = ms_replay_ages_of(r, &r->sites[s]);
+		for (size_t i = 0; ms_age_allocations[i] < MS_FREED_SOON; i++)
+			w->soon[s] += ages.allocations[i];
+	}
 }
 
 const char *ms_one_time_of(const struct ms_fill *w, uint32_t i)
@@ -94,7 +96,10 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
 	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
-	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER, brief = w->r->brief;
+	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER;
+	bool brief = w->r->brief;
+	const struct ms_replay_rare *rare = ms_replay_rare_of(w->r, s);
+	const struct ms_replay_lifetimes *lived = ms_replay_lifetimes_of(w->r, s);
 	if (signs.signs && w->corrected)
 		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
 	const char *entry = w->stacks.entry_of_site ? w->stacks.entry_of_site[i] : NULL;
@@ -104,19 +109,20 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
-	       ms_int("allocations", s->allocations), ms_int_if("frees", !brief, s->frees),
-	       ms_int("reallocations", s->reallocations), ms_int("failed_allocations", s->failed),
+	       ms_int("allocations", s->allocations), ms_int_if("frees", !brief, rare->frees),
+	       ms_int_if("reallocations", !brief, rare->reallocations),
+	       ms_int_if("failed_allocations", !brief, rare->failed),
 	       ms_int("allocated_bytes", s->bytes), ms_int("temporary", s->temporary),
 	       ms_int_if("min_size", some, s->min_size), ms_int_if("max_size", some, s->max_size),
 	       ms_int("max_live_bytes", s->max_live_bytes),
 	       ms_int("max_live_blocks", s->max_live_blocks),
 	       ms_int_if("first_ns", timed, s->first_tick * w->tick_ns),
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
-	       ms_int_if("lifetime_ns", !brief && s->lifetime_ticks <= INT64_MAX / w->tick_ns,
-			 s->lifetime_ticks * w->tick_ns),
-	       ms_int_if("lifetime_allocations", !brief, s->lifetime_allocations),
-	       ms_int("freed_soon", brief ? s->soon : w->soon[i]), ms_int("marked", s->marked),
-	       ms_text("verdict", verdict),
+	       ms_int_if("lifetime_ns", !brief && lived->ticks <= INT64_MAX / w->tick_ns,
+			 lived->ticks * w->tick_ns),
+	       ms_int_if("lifetime_allocations", !brief, lived->allocations),
+	       ms_int("freed_soon", brief ? s->soon : w->soon[i]),
+	       ms_int_if("marked", !brief, rare->marked), ms_text("verdict", verdict),
 	       ms_text("one_time", w->corrected ? NULL : ms_one_time_of(w, i)),
 	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
 	ms_put_beside_site(in, w->t, i);

@@ -377,7 +377,7 @@ static void find_entries(struct work *w)
 			}
 			*entry = own || node == site->node ? e->name : *entry;
 		}
-		if (!*entry && site->reallocations)
+		if (!*entry && t->replay.rare[s].reallocations)
 			*entry = "realloc";
 	}
 	free(of);

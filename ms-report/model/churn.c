@@ -18,6 +18,7 @@ struct line {
 	uint32_t frame, largest; /* indices: a frame of this line; the site with the most calls */
 	uint64_t calls, soon;
 	size_t sites;
+	int64_t first; /* lowest id of these sites */
 };
 
 struct lines {
@@ -92,6 +93,7 @@ static void add_sites(struct lines *x)
 			continue;
 		struct line *l = line_of(x, c.frame);
 		struct counted most = counted_of(x->m, l->sites ? l->largest : i);
+		l->first = !l->sites || c.id < l->first ? c.id : l->first;
 		if (!l->sites++ || c.calls > most.calls ||
 		    (c.calls == most.calls && c.id < most.id))
 			l->largest = i;
@@ -105,8 +107,9 @@ static const struct line *most(const struct lines *x)
 	const struct line *best = NULL;
 	for (size_t i = 0; i < x->v.n; i++) {
 		const struct line *l = &x->v.v[i];
-		if (l->soon <= l->calls && l->soon * 2 >= l->calls &&
-		    (!best || l->soon > best->soon))
+		bool more = !best || l->soon > best->soon ||
+			    (l->soon == best->soon && l->first < best->first);
+		if (l->soon <= l->calls && l->soon * 2 >= l->calls && more)
 			best = l;
 	}
 	uint64_t all = x->m->totals.allocations;

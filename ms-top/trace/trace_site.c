@@ -99,8 +99,8 @@ void site_look(struct trace *t, uint32_t node)
 	} else {
 		add_ages(t, d, r, site - 1);
 	}
-	if (s->ages)
-		memcpy(d->lived, r->ages[s->ages - 1].time, sizeof d->lived);
-	d->reallocations = s->reallocations;
-	d->failed = s->failed;
+	const struct ms_replay_ages ages = ms_replay_ages_of(r, s);
+	memcpy(d->lived, ages.time, sizeof d->lived);
+	d->reallocations = r->rare[site - 1].reallocations;
+	d->failed = r->rare[site - 1].failed;
 }

@@ -69,8 +69,9 @@ static void restore(struct ms_replay *r, size_t n)
 static uint64_t soon_of(const struct ms_replay *r, const struct ms_replay_site *s)
 {
 	uint64_t soon = 0;
-	for (size_t i = 0; s->ages && ms_age_allocations[i] < MS_FREED_SOON; i++)
-		soon += r->ages[s->ages - 1].allocations[i];
+	const struct ms_replay_ages ages = ms_replay_ages_of(r, s);
+	for (size_t i = 0; ms_age_allocations[i] < MS_FREED_SOON; i++)
+		soon += ages.allocations[i];
 	return soon;
 }
 
@@ -104,7 +105,7 @@ static void compare(const struct ms_replay *full, const struct ms_replay *brief)
 		assert(a->min_size == b->min_size && a->max_size == b->max_size);
 		assert(a->first_tick == b->first_tick && a->last_tick == b->last_tick);
 		assert(a->allocations == b->allocations && a->bytes == b->bytes);
-		assert(a->temporary == b->temporary && a->failed == b->failed);
+		assert(a->temporary == b->temporary);
 		assert(soon_of(full, a) == b->soon && full->oldest[i] == brief->oldest[i]);
 		assert(thread_of(full, i) == ms_replay_thread_of(b));
 	}

@@ -120,19 +120,18 @@ static void compare_class(void *arg, unsigned class, const struct ms_replay_size
 
 static void compare(const struct ms_replay *r)
 {
-	static const struct ms_replay_ages nothing;
 	for (size_t i = 0; i < r->site_count; i++) {
 		const struct ms_replay_site *s = &r->sites[i];
 		struct at at = {r, s->node, 0};
 		unsigned classes = 0;
-		ms_replay_each_class(r, s, compare_class, &at);
+		ms_replay_each_class(r, i, compare_class, &at);
 		for (unsigned k = 0; k < MS_SIZE_CLASSES; k++)
 			classes += want[s->node][k].allocations != 0;
 		EQUAL(at.classes, classes, "site %u", s->node);
-		const struct ms_replay_ages *a = s->ages ? &r->ages[s->ages - 1] : &nothing;
+		const struct ms_replay_ages a = ms_replay_ages_of(r, s);
 		for (unsigned k = 0; k < MS_AGES; k++) {
-			EQUAL(a->time[k], ages[s->node].time[k], "site %u age %u", s->node, k);
-			EQUAL(a->allocations[k], ages[s->node].allocations[k], "site %u age %u",
+			EQUAL(a.time[k], ages[s->node].time[k], "site %u age %u", s->node, k);
+			EQUAL(a.allocations[k], ages[s->node].allocations[k], "site %u age %u",
 			      s->node, k);
 		}
 	}

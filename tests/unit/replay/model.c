@@ -155,13 +155,15 @@ static void compare_events_of(const struct ms_replay_site *s)
 	}
 	EQUAL(s->first_tick, first, "site %u", s->node);
 	EQUAL(s->last_tick, latest, "site %u", s->node);
-	EQUAL(s->failed, failed, "site %u", s->node);
-	EQUAL(s->reallocations, again, "site %u", s->node);
+	EQUAL(ms_replay_rare_of(&r, s)->failed, failed, "site %u", s->node);
+	EQUAL(ms_replay_rare_of(&r, s)->reallocations, again, "site %u", s->node);
 }
 
 static void compare_site(size_t i)
 {
 	const struct ms_replay_site *s = &r.sites[i];
+	const struct ms_replay_rare *rare = ms_replay_rare_of(&r, s);
+	const struct ms_replay_lifetimes *lived = ms_replay_lifetimes_of(&r, s);
 	struct figures w = figures(s->node, UINT32_MAX, UINT32_MAX);
 	uint64_t most[2] = {0};
 	for (size_t at = begin; at <= EVENTS; at++) {
@@ -174,14 +176,14 @@ static void compare_site(size_t i)
 	EQUAL(s->max_live_blocks, most[1], "site %u", s->node);
 	EQUAL(s->allocations, w.allocations, "site %u", s->node);
 	EQUAL(s->bytes, w.bytes, "site %u", s->node);
-	EQUAL(s->frees, w.frees, "site %u", s->node);
+	EQUAL(rare->frees, w.frees, "site %u", s->node);
 	EQUAL(s->temporary, w.temporary, "site %u", s->node);
-	EQUAL(s->marked, w.inferred != 0, "site %u", s->node);
-	EQUAL(s->lifetime_ticks, w.lived, "site %u", s->node);
-	EQUAL(s->lifetime_allocations, w.between, "site %u", s->node);
+	EQUAL(rare->marked, w.inferred != 0, "site %u", s->node);
+	EQUAL(lived->ticks, w.lived, "site %u", s->node);
+	EQUAL(lived->allocations, w.between, "site %u", s->node);
 	EQUAL(s->min_size, w.least, "site %u", s->node);
 	EQUAL(s->max_size, w.most, "site %u", s->node);
-	EQUAL(s->classes, w.classes, "site %u", s->node);
+	EQUAL(rare->classes, w.classes, "site %u", s->node);
 	EQUAL(r.oldest[i], w.oldest, "site %u", s->node);
 	EQUAL(r.site_of_node[s->node], i + 1, "site %u", s->node);
 }
@@ -244,7 +246,7 @@ static void compare_sizes(void)
 	for (unsigned class = 0; class < 16; class ++)
 		compare_class(&all, class, &r.sizes[class]);
 	for (size_t i = 0; i < r.site_count; i++)
-		ms_replay_each_class(&r, &r.sites[i], compare_class, &r.sites[i].node);
+		ms_replay_each_class(&r, i, compare_class, &r.sites[i].node);
 }
 
 /* ---- the timeline, and moments ---- */

@@ -207,17 +207,30 @@ static bool same_level(const struct ms_replay *ra, const struct ms_level *x,
 	return x->bytes == y->bytes && x->blocks == y->blocks && p[0] == q[0] && p[1] == q[1];
 }
 
+static bool same_rare(const struct ms_replay_rare *a, const struct ms_replay_rare *b, bool report)
+{
+	return SAME(frees) && SAME(reallocations) && SAME(failed) && SAME(classes) && SAME(marked);
+}
+
+static bool same_lifetimes(const struct ms_replay_lifetimes *a, const struct ms_replay_lifetimes *b,
+			   bool report)
+{
+	return SAME(ticks) && SAME(allocations);
+}
+
 static bool same_site(const struct ms_replay *ra, const struct ms_replay_site *a,
 		      const struct ms_replay *rb, const struct ms_replay_site *b, bool report)
 {
 	static const struct ms_replay_site none = {.min_size = UINT64_MAX, .first_tick = MS_NEVER};
+	static const struct ms_replay_rare idle;
+	const struct ms_replay_rare *rare_a = a ? ms_replay_rare_of(ra, a) : &idle,
+				    *rare_b = b ? ms_replay_rare_of(rb, b) : &idle;
 	a = a ? a : &none;
 	b = b ? b : &none;
 	return same_level(ra, &a->live, rb, &b->live) && SAME(max_live_bytes) &&
-	       SAME(max_live_blocks) && SAME(frees) && SAME(temporary) && SAME(lifetime_ticks) &&
-	       SAME(lifetime_allocations) && SAME(min_size) && SAME(max_size) && SAME(first_tick) &&
-	       SAME(last_tick) && SAME(reallocations) && SAME(failed) && SAME(classes) &&
-	       SAME(marked);
+	       SAME(max_live_blocks) && SAME(temporary) && SAME(min_size) && SAME(max_size) &&
+	       SAME(first_tick) && SAME(last_tick) && same_rare(rare_a, rare_b, report) &&
+	       same_lifetimes(ms_replay_lifetimes_of(ra, a), ms_replay_lifetimes_of(rb, b), report);
 }
 
 static const struct ms_replay_site *site_of_node(const struct ms_replay *r, size_t node)

@@ -155,6 +155,8 @@ static void compare_sites(const struct ms_replay *r, const struct naive *m)
 {
 	for (size_t i = 0; i < r->site_count; i++) {
 		const struct ms_replay_site *g = &r->sites[i];
+		const struct ms_replay_rare *rare = ms_replay_rare_of(r, g);
+		const struct ms_replay_lifetimes *lived = ms_replay_lifetimes_of(r, g);
 		const struct naive_site *w = &m->sites[g->node];
 		uint64_t bytes, blocks;
 		ms_replay_at_peak(r, &g->live, &bytes, &blocks);
@@ -164,12 +166,12 @@ static void compare_sites(const struct ms_replay *r, const struct naive *m)
 		EQUAL(g->live.blocks, w->live_blocks, "site %u", g->node);
 		EQUAL(g->max_live_bytes, w->max_bytes, "site %u", g->node);
 		EQUAL(g->max_live_blocks, w->max_blocks, "site %u", g->node);
-		EQUAL(g->frees, w->frees, "site %u", g->node);
+		EQUAL(rare->frees, w->frees, "site %u", g->node);
 		EQUAL(g->temporary, w->temporary, "site %u", g->node);
-		EQUAL(g->failed, w->failed, "site %u", g->node);
-		EQUAL(g->reallocations, w->reallocations, "site %u", g->node);
-		EQUAL(g->lifetime_ticks, w->lifetime, "site %u", g->node);
-		EQUAL(g->lifetime_allocations, w->between, "site %u", g->node);
+		EQUAL(rare->failed, w->failed, "site %u", g->node);
+		EQUAL(rare->reallocations, w->reallocations, "site %u", g->node);
+		EQUAL(lived->ticks, w->lifetime, "site %u", g->node);
+		EQUAL(lived->allocations, w->between, "site %u", g->node);
 	}
 }
 
@@ -372,9 +374,10 @@ static void test_rules(void)
 	EQUAL(r.sizes[0].allocations, 1, "size 0");
 	EQUAL(r.sizes[1].allocations, 1, "size 1");
 	EQUAL(r.sizes[7].bytes, 100, "64 to 127");
-	EQUAL(r.sites[r.site_of_node[2] - 1].marked, 1, "an inferred free");
-	EQUAL(r.sites[r.site_of_node[1] - 1].lifetime_ticks, 4, "a: 3, c: 1");
-	EQUAL(r.sites[r.site_of_node[1] - 1].lifetime_allocations, 1, "b was made while a lived");
+	EQUAL(r.rare[r.site_of_node[2] - 1].marked, 1, "an inferred free");
+	EQUAL(r.lifetimes.v[r.sites[r.site_of_node[1] - 1].lifetimes - 1].ticks, 4, "a: 3, c: 1");
+	EQUAL(r.lifetimes.v[r.sites[r.site_of_node[1] - 1].lifetimes - 1].allocations, 1,
+	      "b was made while a lived");
 	ms_replay_free(&r);
 }
 
