@@ -60,14 +60,14 @@ bool *ms_shown_sites(const struct ms_fill *w)
 bool ms_take_gone(const struct ms_fill *w, uint32_t i)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
-	uint32_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
+	uint32_t stack = w->stacks.of_site[i].row, user = w->stacks.of_site[i].user;
 	uint64_t bytes, blocks, most = s->allocations | s->bytes | (uint64_t)w->row_of_site[i];
 	ms_replay_at_peak(w->r, &s->live, &bytes, &blocks);
 	bool kept = s->allocations >= KEPT_BLOCKS &&
 		    s->max_live_blocks * 100 >= s->allocations * KEPT_PERCENT;
 	if (!stack || blocks || s->live.blocks || kept || most > UINT32_MAX || ms_one_time_of(w, i))
 		return false;
-	uint32_t thread = ms_replay_thread_of(s), user = w->stacks.user_of_node[s->node];
+	uint32_t thread = ms_replay_thread_of(s);
 	w->f->taker->gone(w->f->taker->arg,
 			  &(struct ms_gone_site){
 				  (uint32_t)w->row_of_site[i], stack, user ? user : stack,

@@ -126,13 +126,18 @@ struct ms_stack_place {
 	bool wrapper;           /* the function passes on blocks from the allocator */
 };
 
+/* Holds the rows of the call stack of a site. */
+struct ms_site_stack {
+	uint32_t row;  /* row of the innermost logical frame; 0 = no stack */
+	uint32_t user; /* row of the frame after which the site is named; 0 = the innermost */
+	struct ms_signs signs; /* one-time bits of the stack */
+};
+
 /* Holds the rows made from the call stacks of one process. */
 struct ms_stack_rows {
-	struct ms_signs *signs; /* for each node: one-time bits of its stack */
-	uint32_t *row_of_node;  /* row of each node's innermost logical frame; 0 = used by no
-				   site */
-	uint32_t *user_of_node; /* row of the frame after which sites with this innermost node are
-				   named */
+	struct ms_site_stack *of_site;
+	uint32_t *row_of_node; /* row of each node's innermost logical frame, 0 = used by no site;
+				  NULL if no stacks of frees were recorded */
 	unsigned __int128 *key_of_node; /* key of each node's stack; NULL if details of sites are
 					   not needed */
 	const char **entry_of_site;     /* allocator function that each site calls, NULL = unknown;

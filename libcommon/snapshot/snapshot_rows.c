@@ -80,8 +80,7 @@ static void count_soon(struct ms_fill *w)
 const char *ms_one_time_of(const struct ms_fill *w, uint32_t i)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
-	struct ms_signs signs =
-		s->node < w->t->nodes.n ? w->stacks.signs[s->node] : (struct ms_signs){0};
+	struct ms_signs signs = w->stacks.of_site[i].signs;
 	bool some = s->allocations != 0;
 	struct ms_one_time_site known = {.min_size = some ? s->min_size : 0,
 					 .max_size = some ? s->max_size : 0,
@@ -93,9 +92,8 @@ const char *ms_one_time_of(const struct ms_fill *w, uint32_t i)
 static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const char *verdict)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
-	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
-	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
-	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
+	int64_t stack = w->stacks.of_site[i].row, user = w->stacks.of_site[i].user;
+	struct ms_signs signs = w->stacks.of_site[i].signs;
 	bool some = s->allocations != 0, timed = s->first_tick != MS_NEVER;
 	bool brief = w->r->brief;
 	const struct ms_replay_rare *rare = ms_replay_rare_of(w->r, s);
@@ -146,7 +144,7 @@ static int fill_sites(struct ms_fill *w)
 	MS_FREE(verdicts, shown);
 	/* later tables need only row_of_node of w->stacks */
 	struct ms_stack_rows *s = &w->stacks;
-	MS_FREE(s->user_of_node, s->signs, s->key_of_node, s->entry_of_site);
+	MS_FREE(s->of_site, s->key_of_node, s->entry_of_site);
 	*s = (struct ms_stack_rows){.row_of_node = s->row_of_node,
 				    .without_symbol = s->without_symbol};
 	return ms_insert_close(&in);
@@ -514,7 +512,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 			ms_progress("filling tables", "tables", i, n, NULL);
 		rc = steps[i](&w);
 	}
-	MS_FREE(w.stacks.row_of_node, w.stacks.user_of_node, w.stacks.signs, w.stacks.key_of_node,
+	MS_FREE(w.stacks.row_of_node, w.stacks.of_site, w.stacks.key_of_node,
 		w.stacks.entry_of_site, w.soon, w.order, w.row_of_site, w.row_of_thread);
 	return rc;
 }

@@ -39,6 +39,9 @@ struct work {
 	MS_ARRAY(struct ms_location) locations;
 	struct ms_stack_place *places; /* place (logical frame) of each location in `locations` */
 	struct ms_signs *signs;        /* one-time bits of each place, without its callers' */
+	uint32_t *user_of_node; /* row of the frame after which sites with this innermost node are
+				   named */
+	struct ms_signs *signs_of_node; /* one-time bits of each node's stack */
 	int *handles; /* handle of each module by id (ms_symbols_module), -1 = not looked up; [0]:
 			 no module */
 	int64_t module_base;
@@ -112,8 +115,8 @@ static void mark_used(struct work *w)
 	const struct ms_recording *t = w->t;
 	const struct ms_beside *b = t->replay.beside;
 	w->out->row_of_node = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->row_of_node);
-	w->out->user_of_node = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->user_of_node);
-	w->out->signs = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->signs);
+	w->user_of_node = ms_xcalloc(t->nodes.n + 1, sizeof *w->user_of_node);
+	w->signs_of_node = ms_xcalloc(t->nodes.n + 1, sizeof *w->signs_of_node);
 	for (size_t s = 0; s < t->replay.site_count; s++)
 		mark_stack(w, t->replay.sites[s].node);
 	for (size_t i = 0; b && i < b->frees.n; i++)
@@ -291,8 +294,8 @@ static int fill_stacks(struct work *w)
 		uint32_t caller = t->nodes.v[n].parent;
 		const struct ms_logical *l = &w->frames[t->nodes.v[n].frame];
 		int64_t parent = caller ? w->out->row_of_node[caller] : 0;
-		int64_t user = caller ? w->out->user_of_node[caller] : 0;
-		struct ms_signs signs = w->out->signs[caller];
+		int64_t user = caller ? w->user_of_node[caller] : 0;
+		struct ms_signs signs = w->signs_of_node[caller];
 		uint32_t deep = depth && caller ? depth[caller] : 0;
 		key = caller && key_of ? key_of[caller] : MS_KEY_BASIS;
 		for (uint32_t k = l->count; k-- > 0;) {
@@ -317,11 +320,32 @@ static int fill_stacks(struct work *w)
 		if (key_of)
 			key_of[n] = key;
 		w->out->row_of_node[n] = (uint32_t)parent;
-		w->out->user_of_node[n] = (uint32_t)user;
-		w->out->signs[n] = signs;
+		w->user_of_node[n] = (uint32_t)user;
+		w->signs_of_node[n] = signs;
 	}
 	MS_FREE(depth, keys);
 	return ms_insert_close(&in);
+}
+
+/* Fills in the rows of the sites, and frees what is known of nodes, of which there are several times as
+ * many. */
+static void fill_of_sites(struct work *w)
+{
+	const struct ms_replay *r = &w->t->replay;
+	struct ms_stack_rows *out = w->out;
+	out->of_site = ms_xcalloc(r->site_count, sizeof *out->of_site);
+	for (size_t i = 0; i < r->site_count; i++) {
+		uint32_t node = r->sites[i].node < w->t->nodes.n ? r->sites[i].node : 0;
+		if (out->row_of_node[node])
+			out->of_site[i] = (struct ms_site_stack){out->row_of_node[node],
+								 w->user_of_node[node],
+								 w->signs_of_node[node]};
+	}
+	MS_FREE(w->user_of_node, w->signs_of_node);
+	if (r->beside)
+		return;
+	free(out->row_of_node);
+	out->row_of_node = NULL;
 }
 
 /* ---- entry points ---- */
@@ -401,6 +425,7 @@ int ms_fill_stacks(struct ms_fill *fill)
 	judge_places(&w);
 	ms_find_wrappers(t, w.frames, w.places, w.locations.n);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
+	fill_of_sites(&w);
 	/* find_entries comes last, because it loads modules whose symbols were not needed so far */
 	if (!w.f->no_site_details)
 		find_entries(&w);
