@@ -263,6 +263,8 @@ struct ms_replay {
 	struct ms_sampled *sampled; /* sums of samples: see replay_sampled.h; NULL = not a sampled
 				       recording */
 	struct ms_growth *growth;   /* live bytes over time: see replay_growth.h */
+	uint8_t *touched; /* by site: 1 = it had events since the latest sample of growth */
+	size_t touched_cap;
 	MS_ARRAY(struct ms_backing) backing; /* memory of custom heaps: see replay_mapped.h */
 	struct ms_beside *beside;            /* mapped memory, usable sizes and stacks of frees: see
 				     replay_mapped.h; NULL = not recorded */

@@ -25,6 +25,7 @@ static void put_live(struct ms_replay *r, uint32_t site, uint64_t size)
 	struct ms_replay_site *s = &r->sites[site];
 	if (r->brief)
 		ms_replay_touch(&s->live, r->peak_epoch);
+	r->touched[site] = 1;
 	s->live.bytes += size;
 	s->live.blocks++;
 	if (s->live.bytes > s->max_live_bytes)
@@ -40,6 +41,7 @@ static void forget_live(struct ms_replay *r)
 	for (size_t i = 0; i < r->site_count; i++) {
 		if (r->brief)
 			ms_replay_touch(&r->sites[i].live, r->peak_epoch);
+		r->touched[i] = 1;
 		r->sites[i].live.bytes = r->sites[i].live.blocks = 0;
 	}
 	for (size_t i = 0; i < r->cell_count; i++) {

@@ -69,7 +69,7 @@ void ms_replay_free(struct ms_replay *r)
 	ms_blocks_free(&r->blocks);
 	MS_FREE(r->oldest, r->late, r->sites, r->site_of_node, r->records, r->cells,
 		r->cell_index.slots, r->classes, r->lifetimes.v, r->carries.v, r->rare, r->threads,
-		r->backing.v, r->restored_threads.v);
+		r->backing.v, r->restored_threads.v, r->touched);
 	for (size_t i = 0; i < r->moment_count; i++)
 		MS_FREE(r->moments[i].figures, r->moments[i].sampled.sites,
 			r->moments[i].beside.figures);
@@ -94,6 +94,7 @@ uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
 	if (!r->site_of_node[node]) {
 		*MS_APPEND(r->sites, r->site_count, r->site_cap) = ms_replay_idle_site(node);
 		r->site_of_node[node] = (uint32_t)r->site_count;
+		r->touched = ms_xgrow(r->touched, &r->touched_cap, r->site_count, 1);
 		if (!r->brief)
 			r->rare = ms_xgrow(r->rare, &r->rare_cap, r->site_count, sizeof *r->rare);
 	}
@@ -188,6 +189,7 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 {
 	uint64_t size = quick ? ev->size : ms_sampled_size(r->sampled, ev->size);
 	struct ms_replay_site *s = &r->sites[site];
+	r->touched[site] = 1;
 	uint32_t owner = brief ? add_to_site(r, s, ev->thread, size, t->peak_epoch)
 			       : add_to_cell(r, s, ev->thread, size, t->peak_epoch);
 	ms_blocks_add(&r->blocks, ev->number, ev->size, ev->time_ticks, owner);
@@ -222,6 +224,7 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 	struct ms_replay_cell *c = brief ? NULL : &r->cells[b.owner];
 	uint32_t site = brief ? b.owner : c->site;
 	struct ms_replay_site *s = &r->sites[site];
+	r->touched[site] = 1;
 	if (!quick && r->beside)
 		ms_beside_removed(r, ev, site, size);
 	if (!quick && r->sampled)

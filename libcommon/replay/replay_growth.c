@@ -38,9 +38,24 @@ void ms_growth_begin(struct ms_replay *r, uint64_t tick)
 {
 	struct ms_growth *g = r->growth;
 	drop_rows(g);
+	if (r->site_count)
+		memset(r->touched, 1, r->site_count);
 	g->count = 0;
 	g->every = ticks(g, EVERY_NS);
 	g->first = g->next = tick + ticks(g, FIRST_NS);
+}
+
+/* Drops every other sample of a row: of those that become one, the last change counts. A change at
+ * the last sample, which is dropped, becomes one at the next sample that will be taken. */
+static void thin_out_row(struct ms_growth_row *row)
+{
+	uint8_t n = 0;
+	for (uint8_t i = 0; i < row->n; i++) {
+		struct ms_growth_change c = {row->v[i].value, (uint8_t)((row->v[i].at + 1) / 2)};
+		n -= n && row->v[n - 1].at == c.at;
+		row->v[n++] = c;
+	}
+	row->n = n;
 }
 
 static void thin_out(struct ms_growth *g)
@@ -50,12 +65,30 @@ static void thin_out(struct ms_growth *g)
 	for (size_t k = 0; k < g->count; k++)
 		g->total[k] = g->total[2 * k];
 	for (size_t i = 0; i < g->row_count; i++)
-		for (size_t k = 0; g->rows[i] && k < g->count; k++)
-			g->rows[i][k] = g->rows[i][2 * k];
-	for (size_t i = 0; i < g->row_count; i++)
 		if (g->rows[i])
-			memset(g->rows[i] + g->count, 0,
-			       (MS_GROWTH_SAMPLES - g->count) * sizeof **g->rows);
+			thin_out_row(g->rows[i]);
+}
+
+/* Adds the sample that is being taken to a row, if it differs from the last one. */
+static void add_change(struct ms_growth_row **row, size_t at, float value)
+{
+	struct ms_growth_row *w = *row;
+	struct ms_growth_change *last = w && w->n ? &w->v[w->n - 1] : NULL;
+	if (last && last->at == at)
+		last->value = value;
+	if (last && last->value == value)
+		return;
+	if (!last && value == 0)
+		return;
+	if (!w || w->n == w->room) {
+		unsigned room = w ? w->room * 2u : 2;
+		room = room < MS_GROWTH_SAMPLES ? room : MS_GROWTH_SAMPLES;
+		w = ms_xrealloc(w, 1, sizeof *w + room * sizeof *w->v);
+		w->n = *row ? w->n : 0;
+		w->room = (uint8_t)room;
+		*row = w;
+	}
+	w->v[w->n++] = (struct ms_growth_change){value, (uint8_t)at};
 }
 
 static void take_sample(struct ms_replay *r)
@@ -64,12 +97,12 @@ static void take_sample(struct ms_replay *r)
 	g->rows = ms_xgrow(g->rows, &g->row_count, r->site_count, sizeof *g->rows);
 	g->total[g->count] = (float)r->live_bytes;
 	for (size_t i = 0; i < r->site_count; i++) {
-		uint64_t bytes = r->sites[i].live.bytes;
-		if (!bytes)
-			continue;
-		if (!g->rows[i])
-			g->rows[i] = ms_xcalloc(MS_GROWTH_SAMPLES, sizeof **g->rows);
-		g->rows[i][g->count] = (float)bytes;
+		const uint8_t *next = memchr(r->touched + i, 1, r->site_count - i);
+		if (!next)
+			break;
+		i = (size_t)(next - r->touched);
+		r->touched[i] = 0;
+		add_change(&g->rows[i], g->count, (float)r->sites[i].live.bytes);
 	}
 	if (++g->count == MS_GROWTH_SAMPLES)
 		thin_out(g);
@@ -83,16 +116,27 @@ uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick)
 	return r->growth->next;
 }
 
-const float *ms_growth_samples(const struct ms_growth *g, uint32_t site)
+const float *ms_growth_samples(const struct ms_growth *g, uint32_t site,
+			       float room[MS_GROWTH_SAMPLES])
 {
 	if (site == UINT32_MAX)
 		return g->total;
-	return site < g->row_count ? g->rows[site] : NULL;
+	const struct ms_growth_row *row = site < g->row_count ? g->rows[site] : NULL;
+	float value = 0;
+	if (!row)
+		return NULL;
+	for (size_t k = 0, i = 0; k < MS_GROWTH_SAMPLES; k++) {
+		for (; i < row->n && row->v[i].at == k; i++)
+			value = row->v[i].value;
+		room[k] = k < g->count ? value : 0;
+	}
+	return room;
 }
 
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
 {
-	const float *v = ms_growth_samples(g, site);
+	float room[MS_GROWTH_SAMPLES];
+	const float *v = ms_growth_samples(g, site, room);
 	struct ms_trend_sample s[MS_GROWTH_SAMPLES];
 	if (!v)
 		return (struct ms_trend){.kind = MS_TREND_SHORT, .p = 1};

@@ -3,7 +3,8 @@
  *
  * All sites are sampled at equal intervals of time, not per event. There are 64 to 128 samples,
  * however long the recording is: at 128 every other one is dropped and the interval doubled. A site
- * without a sample above 0 has no row. Memory: 512 bytes per row, none in the first second.
+ * without a sample above 0 has no row. A sample looks only at sites that had events since the last
+ * one, and a row has only the samples that differ from those before them.
  */
 #pragma once
 
@@ -22,6 +23,15 @@ struct ms_grown {
 	uint64_t survival_ns, survivors, victims;
 };
 
+/* Holds the samples of a site. */
+struct ms_growth_row {
+	uint8_t n, room; /* number of changes, and room for them */
+	struct ms_growth_change {
+		float value;
+		uint8_t at; /* number of the first sample with this value */
+	} v[];
+};
+
 struct ms_growth {
 	double tick_seconds;
 	double teardown;             /* seconds, 0 = none: see trend.h; set by ms_growth_end */
@@ -31,7 +41,7 @@ struct ms_growth {
 					sample */
 	size_t count;
 	float total[MS_GROWTH_SAMPLES];
-	float **rows; /* indexed by site: MS_GROWTH_SAMPLES values, or NULL */
+	struct ms_growth_row **rows; /* indexed by site; NULL = no samples above 0 */
 	size_t row_count;
 	struct ms_grown *grown; /* trends found by ms_growth_finish: the whole heap, then sites
 				   whose trend is a step, filling, doubling or growing, by number */
@@ -44,10 +54,11 @@ void ms_growth_start(struct ms_replay *r, uint64_t tick_ns);
 void ms_growth_begin(struct ms_replay *r, uint64_t tick);
 /* Takes the samples due before an event at `tick`. Returns the tick of the next sample. */
 uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
-/* Returns g->count samples of a site or of the whole heap (UINT32_MAX); NULL = no blocks at any
- * sample. ms_growth_trend returns the trend of these samples. Most trends change only with g->count
+/* Returns g->count samples of a site, in `room`, or of the whole heap (UINT32_MAX); NULL = no blocks
+ * at any sample. ms_growth_trend returns the trend of these samples. Most trends change only with g->count
  * or g->every. Not after ms_growth_finish. */
-const float *ms_growth_samples(const struct ms_growth *g, uint32_t site);
+const float *ms_growth_samples(const struct ms_growth *g, uint32_t site,
+			       float room[MS_GROWTH_SAMPLES]);
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
 /* Ends sampling at `tick`, and finds the start of teardown, up to which trends are judged. */
 void ms_growth_end(struct ms_replay *r, uint64_t tick);

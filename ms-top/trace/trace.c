@@ -462,7 +462,8 @@ struct ms_trend trace_trend(const struct trace *t, struct trace_site *s)
 static bool is_flat(const struct trace *t, const struct trace_site *s)
 {
 	const struct ms_growth *g = t->shown->replay.growth;
-	const float *v = ms_growth_samples(g, (uint32_t)(s - t->sites));
+	float room[MS_GROWTH_SAMPLES];
+	const float *v = ms_growth_samples(g, (uint32_t)(s - t->sites), room);
 	for (size_t i = g->count / 10 + 1; v && i < g->count; i++) {
 		double at = (double)(g->first + i * g->every) * g->tick_seconds;
 		if (v[i] != v[i - 1])
@@ -476,8 +477,9 @@ static bool is_flat(const struct trace *t, const struct trace_site *s)
 static bool held_nothing(const struct trace *t, const struct trace_site *s)
 {
 	const struct ms_growth *g = t->shown->replay.growth;
+	float room[MS_GROWTH_SAMPLES];
 	return !s->sum.live_blocks && g->count >= MS_TREND_SAMPLES && !t->partial &&
-	       !ms_growth_samples(g, (uint32_t)(s - t->sites)) &&
+	       !ms_growth_samples(g, (uint32_t)(s - t->sites), room) &&
 	       (double)(g->count * g->every) * g->tick_seconds >= MS_TREND_SECONDS;
 }
 

@@ -241,7 +241,8 @@ void draw_trace_history(struct grid *g, int row, int height, int col, int width,
 			const struct trace *t, uint32_t site)
 {
 	const struct ms_growth *h = t->shown->replay.growth;
-	const float *v = ms_growth_samples(h, site);
+	float room[MS_GROWTH_SAMPLES];
+	const float *v = ms_growth_samples(h, site, room);
 	unsigned values[128];
 	size_t n = h->count < (size_t)width ? h->count : (size_t)width;
 	if (!v || t->partial || width < 1)

@@ -50,7 +50,8 @@ static void test_samples(void)
 	grow(false);
 	ms_growth_end(&r, BLOCKS * EVERY);
 	struct ms_growth *g = r.growth;
-	const float *v = ms_growth_samples(g, 0);
+	float room[MS_GROWTH_SAMPLES];
+	const float *v = ms_growth_samples(g, 0, room);
 	EQUAL(g->first, 1000, "a second");
 	EQUAL(g->every, 800, "doubled three times");
 	EQUAL(g->next, 1000 + 124 * 800, "-");
@@ -63,9 +64,9 @@ static void test_samples(void)
 		      (unsigned long long)k);
 	}
 	EQUAL(r.site_count, 2, "-");
-	EQUAL(ms_growth_samples(g, 1) == NULL, true, "nothing was live there");
-	EQUAL(ms_growth_samples(g, 2) == NULL, true, "no such site");
-	EQUAL(ms_growth_samples(g, UINT32_MAX) == g->total, true, "the whole heap");
+	EQUAL(ms_growth_samples(g, 1, room) == NULL, true, "nothing was live there");
+	EQUAL(ms_growth_samples(g, 2, room) == NULL, true, "no such site");
+	EQUAL(ms_growth_samples(g, UINT32_MAX, room) == g->total, true, "the whole heap");
 	EQUAL(ms_growth_trend(g, 1).kind, MS_TREND_SHORT, "nothing was live there");
 	EQUAL(ms_growth_trend(g, 0).kind, MS_TREND_GROWING, "-");
 	ms_replay_free(&r);
@@ -175,8 +176,66 @@ static void test_begin(void)
 	EQUAL(ms_growth_due(&r, 51000 + 12700), 51000 + 12800, "every other one goes");
 	EQUAL(r.growth->count, 64, "-");
 	EQUAL(r.growth->every, 200, "-");
-	const float *v = ms_growth_samples(r.growth, 0);
+	float room[MS_GROWTH_SAMPLES];
+	const float *v = ms_growth_samples(r.growth, 0, room);
 	EQUAL(v && v[63] > 0 && v[64] == 0, true, "room for those to come");
+	ms_replay_free(&r);
+}
+
+/* Compares rows of changes with all samples of all sites, also of sites that come late, are empty
+ * again, or change between two samples only. */
+static void test_changes(void)
+{
+	enum { SITES = 40, MOST = 128 };
+	static float want[SITES][MOST];
+	static struct {
+		uint64_t number, stack;
+	} live[1000];
+	uint64_t state = 7, number = 0, now = 0, next = 1000, every = 100, bytes[SITES] = {0};
+	size_t count = 0, held = 0;
+	ms_replay_init(&r);
+	ms_replay_tick(&r, 1000000);
+	ms_replay_nodes(&r, SITES);
+	for (unsigned i = 0; i < 20000; i++) {
+		state = state * UINT64_C(6364136223846793005) + 1;
+		uint64_t x = state >> 40, stack = x % (1 + i / 500);
+		now += x % 7 ? x % 3 : x % 150;
+		for (; next <= now; next += every) {
+			for (size_t s = 0; s < SITES; s++)
+				want[s][count] = (float)bytes[s];
+			if (++count < MOST)
+				continue;
+			count = MOST / 2;
+			every *= 2;
+			for (size_t s = 0; s < SITES; s++)
+				for (size_t k = 0; k < MOST; k++)
+					want[s][k] = k < count ? want[s][2 * k] : 0;
+			next = 1000 + (count - 1) * every;
+		}
+		struct ms_event ev = {.time_ticks = now, .size = 10, .stack = (uint32_t)stack};
+		if (held && (x % 2 || held == 1000)) {
+			ev.kind = MS_EV_FREE;
+			ev.freed = live[x % held].number;
+			bytes[live[x % held].stack] -= 10;
+			live[x % held] = live[held - 1];
+			held--;
+		} else {
+			ev.kind = MS_EV_ALLOC;
+			ev.number = number;
+			live[held].number = number++;
+			live[held++].stack = stack;
+			bytes[stack] += 10;
+		}
+		ms_replay_events(&r, &ev, 1);
+	}
+	EQUAL(r.growth->count, count, "-");
+	for (uint32_t n = 0; n < SITES; n++) {
+		float room[MS_GROWTH_SAMPLES];
+		uint32_t site = r.site_of_node[n];
+		const float *v = site ? ms_growth_samples(r.growth, site - 1, room) : NULL;
+		for (size_t k = 0; k < count; k++)
+			EQUAL((v ? v[k] : 0) == want[n][k], true, "site %u, sample %zu", n, k);
+	}
 	ms_replay_free(&r);
 }
 
@@ -205,6 +264,7 @@ int main(void)
 	test_renewed();
 	test_begin();
 	test_longest();
+	test_changes();
 	EQUAL(held_blocks, 0, "all is given back");
 	EQUAL(held_bytes, 0, "all is given back");
 	printf("%u failures\n", failures);
