@@ -346,6 +346,12 @@ static void fill_of_sites(struct work *w)
 		return;
 	free(out->row_of_node);
 	out->row_of_node = NULL;
+	struct ms_recording *t = w->fill->p->rec;
+	if (!r->brief || r->backing.n || t->retention.roots.n || t->retention.rows.n)
+		return;
+	free(t->nodes.v); /* a first screen needs no more of them */
+	t->nodes.v = NULL;
+	t->nodes.n = t->nodes.cap = 0;
 }
 
 /* ---- entry points ---- */
