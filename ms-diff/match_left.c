@@ -372,7 +372,7 @@ static void say_names(struct matching *m, const struct renames *r, size_t first_
 			uint32_t to = r->f.to[v[k].function];
 			if (to != v[k].function)
 				row->evidence = ms_arena_printf(
-					&m->arena, "'%s' is called '%s' now; %s",
+					&m->arena, "'%s' is now named '%s': %s",
 					spot_name(m->s, v[k].function), spot_name(m->s, to),
 					"only the old run has the first name, only the new run the "
 					"second");

@@ -335,11 +335,15 @@ static void print_hooks(const struct control *c)
 /* Prints the processes that the command left running. */
 static void print_left(const struct control *c)
 {
-	const char *then = c->opt->wait_all || c->attached ? "" : ": --wait=all";
+	bool may_wait = !c->opt->wait_all && !c->attached;
 	for (size_t i = 0; i < c->left.n && i < LOST_NAMED; i++)
-		line("left", "pid %d %s and is no longer recorded%s", (int)c->left.v[i],
-		     getpid() == 1 ? "is killed when ms-record (process 1 here) exits," : "goes on",
-		     then);
+		if (getpid() == 1)
+			line("left",
+			     "pid %d will be killed when ms-record (process 1 here) exits%s",
+			     (int)c->left.v[i], may_wait ? ": --wait=all waits for it" : "");
+		else
+			line("left", "pid %d goes on and is no longer recorded%s",
+			     (int)c->left.v[i], may_wait ? ": --wait=all" : "");
 	if (c->left.n > LOST_NAMED)
 		line("left", "%zu more processes are no longer recorded", c->left.n - LOST_NAMED);
 }

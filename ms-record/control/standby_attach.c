@@ -73,7 +73,8 @@ static int receive(struct standby_attach *w)
 
 static int refuse(pid_t pid, const char *why, struct ms_err *err)
 {
-	return ms_err_set(err, "cannot record process %d on standby: %s", (int)pid, why);
+	return ms_err_set(err, "cannot record process %d, which runs under ms-record --standby: %s",
+			  (int)pid, why);
 }
 
 static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_err *err)
@@ -94,14 +95,15 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 	if (a->pid == (uint32_t)pid)
 		return 0;
 	return ms_err_set(err,
-			  "cannot record process %d on standby: it was forked by process %u, with "
-			  "which it is recorded; give that PID",
+			  "cannot record process %d, which runs under ms-record --standby: it was "
+			  "forked by process %u, with which it is recorded; give that PID",
 			  (int)pid, a->pid);
 }
 
 /* Refuses options that only have an effect when the process is started. */
 static int check_options(const struct control_options *o, pid_t pid, struct ms_err *err)
 {
+	char why[80];
 	const char *name = o->session.sample_bytes          ? "--sample"
 			   : o->follow.which == FOLLOW_NONE ? "--follow=none"
 			   : o->session.free_stacks         ? "--with=free-stacks"
@@ -112,9 +114,8 @@ static int check_options(const struct control_options *o, pid_t pid, struct ms_e
 			      err);
 	if (!name)
 		return 0;
-	return ms_err_set(
-		err, "cannot record process %d on standby: %s cannot be combined with --standby",
-		(int)pid, name);
+	snprintf(why, sizeof why, "%s cannot be combined with --standby", name);
+	return refuse(pid, why, err);
 }
 
 static int ask(struct standby_attach *w, pid_t pid, int proc, const struct control_options *o,
@@ -127,9 +128,10 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 	    !trusted(w->connection, proc, &holder))
 		return 0;
 	if (holder == pid)
-		return refuse(pid,
-			      "that is ms-record --standby itself; give the PID of what it runs",
-			      err);
+		return ms_err_set(err,
+				  "cannot record process %d: that is ms-record --standby itself; "
+				  "give the PID of what it runs",
+				  (int)pid);
 	if (check_options(o, pid, err))
 		return -1;
 	/* If our user is refused, the holder answers and closes the connection without reading, so

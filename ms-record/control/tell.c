@@ -148,7 +148,8 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	if (who.uid != 0 && who.uid != st->st_uid)
 		return ms_err_set(
 			err,
-			"untrusted socket for '%s': it belongs to user %u, not to its recorder",
+			"cannot trust the recorder of '%s': it runs as user %u, who is neither "
+			"root nor the owner of the file",
 			file, (unsigned)who.uid);
 	return 0;
 }

@@ -381,7 +381,7 @@ static int copy_part(struct session *s, struct reader *r, const struct record *c
 static int parse_one(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
 {
 	if (r->thread == UINT32_MAX && c->kind != MG_THREAD && c->kind != MG_WRAP)
-		return session_damaged(s, "a buffer does not start with its thread");
+		return session_damaged(s, "the first record of a buffer does not name its thread");
 	switch (c->kind) {
 	case MG_ALLOC:
 	case MG_ALLOC_WHOLE:

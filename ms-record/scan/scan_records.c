@@ -35,8 +35,8 @@ const char *scan_state_words(uint64_t state)
 	static const char *const why[] = {
 		[MS_SCAN_KILLED] = "the program was killed, or ended without exit()",
 		[MS_SCAN_TIME] = "the scan would have taken longer than --leak-check allows",
-		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
-		[MS_SCAN_THREADS] = "its threads could not be stopped",
+		[MS_SCAN_UNREADABLE] = "some of the program's memory could not be read",
+		[MS_SCAN_THREADS] = "the program's threads could not be stopped",
 		[MS_SCAN_LOST] = "events were lost",
 		[MS_SCAN_MEMORY] = "too many pointers",
 		[MS_SCAN_ENDED] = "it ended before it could be scanned",

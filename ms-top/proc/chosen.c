@@ -79,10 +79,11 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 	else if (we_may_trace())
 		c->may_record = true;
 	else if (p->uid != geteuid())
-		snprintf(c->record, room, "it belongs to %s, so only root can", p->user);
+		snprintf(c->record, room, "it belongs to %s, so only root can record it", p->user);
 	else if (scope[0] == '1' || scope[0] == '2')
 		snprintf(c->record, room,
-			 "ptrace_scope is %c, so only root or ms-record --standby can", scope[0]);
+			 "ptrace_scope is %c, so only root or ms-record --standby can record it",
+			 scope[0]);
 	else
 		c->may_record = true;
 	if (c->may_record)

@@ -109,7 +109,7 @@ if ! cd "$elsewhere" || ! chown 65534 .; then fail chown; fi
 start 100 30 --filter "'^$old'"
 sees "^> +$target "
 sees ' from statm \(no permission to read smaps\)$'
-sees '^ cannot be recorded: it belongs to root, so only root can$'
+sees '^ cannot be recorded: it belongs to root, so only root can record it$'
 keys r y
 sees "^cannot attach to process $target \\('$old'\\): it belongs to user 'root'; run this as that user or as( root)?\$"
 keys q

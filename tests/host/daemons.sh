@@ -105,7 +105,7 @@ if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
 	begin
 	timeout 300 unshare --fork --kill-child --pid --mount-proc "$BIN/ms-record" -o t.trace ./daemons waits 2>err
 	is 'PID 1, default: status' $? 3
-	is 'PID 1, default: summary' "$(sed -n 's/^  left  *pid [0-9]* //p' err)" 'is killed when ms-record (process 1 here) exits, and is no longer recorded: --wait=all'
+	is 'PID 1, default: summary' "$(sed -n 's/^  left  *pid [0-9]* //p' err)" 'will be killed when ms-record (process 1 here) exits: --wait=all waits for it'
 	"$BIN/ms-report" t.trace | grep -q 'goes on' && fail 'PID 1, default: it goes on'
 	finish
 fi

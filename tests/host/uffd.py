@@ -11,7 +11,7 @@ import sys
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD, PROGRAM = f"{BIN}/ms-record", f"{TB}/host/uffd"
 FOR_EVER = 60
-NOT_SCANNED = "not scanned: some of its memory could not be read; stopped for"
+NOT_SCANNED = "not scanned: some of the program's memory could not be read; stopped for"
 failures = []
 
 

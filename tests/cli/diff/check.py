@@ -113,7 +113,7 @@ expect("kinds", KINDS, {1: ("grown", 70000, 7, 7, 1), 2: ("unchanged", 0, 0, 0, 
                         10: ("gone", -1000, -10, -400, 1)})
 expect("which figures", dict(rows(d, "SELECT site, figures FROM site_diff WHERE significant = 1")),
        {1: "live_bytes,peak_bytes,allocated_bytes", 9: "live_bytes", 10: "allocations,frees,temporary"})
-expect("renamed", rows(d, "SELECT matched, evidence LIKE '%''FcConfigParse'' is called ''FcReadConfig'' now%' FROM site_diff WHERE site = 2"), [("renamed", 1)])
+expect("renamed", rows(d, "SELECT matched, evidence LIKE '%''FcConfigParse'' is now named ''FcReadConfig''%' FROM site_diff WHERE site = 2"), [("renamed", 1)])
 expect("gone", rows(d, """SELECT s.allocations, f.function, d.old_site FROM site s JOIN stack k ON k.id = s.stack JOIN frame f ON f.id = k.frame
     JOIN site_diff d ON d.site = s.id WHERE s.id = 10"""), [(0, "orderd::Logger::fmt(int)", 6)])
 expect("changes", rows(d, "SELECT site, delta_allocated_bytes FROM changes"), [(1, 70000), (9, 9000), (10, -10000)])
