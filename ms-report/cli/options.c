@@ -178,15 +178,14 @@ static const struct ms_cli_option rows[] = {
 	     "(needs ms-record --resident)"),
 	{"retained", 0, "[SCAN]", add_view, offsetof(struct options, scan), sizeof(int64_t),
 	 VIEW_RETAINED, "1", "9223372036854775807", 0,
-	 "what keeps blocks alive, and below it what would be free if it went away; as of "
-	 "retention "
-	 "scan SCAN, or else the last one (ms-record --retention)"},
+	 "what keeps blocks alive, and what would be free without each keeper; SCAN: number of "
+	 "the retention scan (default: the last; needs ms-record --retention)"},
 	VIEW_OF("why", "SITE", why, VIEW_WHY, 0,
 		"what keeps the blocks of a site alive; SITE is its number, a function or "
 		"FILE:LINE"),
 	VIEW_WITH("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	{"growth=reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
-	 "and when each will reach SIZE"},
+	 "also when each will reach SIZE"},
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),
 	{"tree=entry", 0, NULL, ms_cli_flag, MS_AT(entry), 0,
@@ -233,9 +232,11 @@ static const struct ms_cli_option rows[] = {
 	 "with --json: compact has frames and stacks once, in tables; full: with each site; auto "
 	 "(default): full up to 16 MB of stacks; memc: regions as memc writes them, a line for "
 	 "each time; with --export=pprof: go has the four types of Go's profiles only"},
-	{"source", 0, "WHAT", NULL, MS_WHOLE(0), 0, "source files of the program"},
+	{"source", 0, "WHAT", NULL, MS_WHOLE(0), 0,
+	 "how source files are named, linked or left out"},
 	{"source=root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
-	 "root of the repository where the program was built (default: the folder it ran in)"},
+	 "show files by their path from FOLDER, the root of the repository that was built "
+	 "(default: the folder the program ran in)"},
 	{"source=url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
 	{"source=none", 0, NULL, ms_cli_flag, MS_AT(no_source), 0,

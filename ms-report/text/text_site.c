@@ -303,7 +303,8 @@ static void lost(struct page *p, struct out *o, const struct site *s, bool roots
 		more = i < FREES_SHOWN ? 0 : figure_add(more, r.v[i].live.bytes);
 	}
 	if (r.n)
-		out_str(o, roots ? "\nIts indirect blocks are lost with\n" : "\nLost with it\n");
+		out_str(o, roots ? "\nIts indirect blocks are lost with blocks of\n"
+				 : "\nLost with it\n");
 	for (size_t i = 0; i < r.n && i < FREES_SHOWN; i++) {
 		const struct retained_row *x = &r.v[i];
 		amount(p, o,

@@ -385,9 +385,10 @@ static const char *title(struct model *m, const struct annotate *a, const struct
 
 struct table table_annotate(struct model *m, const struct annotate *a, size_t limit)
 {
-	struct table t = {.columns = columns_of(m, a),
-			  .column_count = COLUMNS,
-			  .empty = "nothing was allocated in this file or in what it calls"};
+	struct table t = {
+		.columns = columns_of(m, a),
+		.column_count = COLUMNS,
+		.empty = "nothing was allocated in this file or by functions called from it"};
 	struct lines *l = ms_arena_alloc(&m->arena, sizeof *l); /* in the arena, since the table's
 								   rows point into it */
 	size_t more, n;

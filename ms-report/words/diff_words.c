@@ -228,7 +228,9 @@ const char *diff_noise(struct model *m)
 		return NULL;
 	double a = spread(&t->of_old), b = spread(&t->of_new);
 	a = a > b ? a : b;
-	return a < 0 ? NULL : SAY("noise of the peak %.1f %%", a * 100);
+	return a < 0 ? NULL
+		     : SAY("noise: the peak varies by %.1f %% either way between runs of one build",
+			   a * 100);
 }
 
 /* Returns the first run with a figure other than 0. */

@@ -16,8 +16,8 @@
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 static const char no_scan[] =
-	"no retention scan in this recording (ms-record --retention, ms-record --tell FILE "
-	"retention)";
+	"no retention scan in this recording: ms-record --retention, or ms-record --tell FILE "
+	"retention, makes one";
 
 /* ---- the first screen ---- */
 
@@ -69,7 +69,7 @@ static void put_parts(struct model *m, struct table *t, const struct kept *k,
 			large[n++] = &tree.v[b];
 	for (size_t i = 0; i < n && n > 1; i++)
 		put_kept(m, t, ROW_OTHER, large[i]->retained, live,
-			 SAY("  of it %s", kept_site(m, large[i]->row->site, st)));
+			 SAY("  through %s", kept_site(m, large[i]->row->site, st)));
 }
 
 struct table kept_table(struct model *m, size_t limit, const struct style *st)

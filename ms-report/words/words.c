@@ -235,7 +235,7 @@ static const char *counted(struct model *m)
 		return SAY("events counted ONLY up to %s", say_time(m, m->to_ns));
 	return figure_some(m->gaps.dropped_events)
 		       ? NULL
-		       : "read in part: figures that need the whole run are n/a";
+		       : "trace read only in part: figures that need the whole run are n/a";
 }
 
 struct words words_quality(struct model *m)

@@ -148,6 +148,6 @@ const char *diff_what(struct model *m, const struct diff_row *x);
 const char *diff_rest(struct model *m, const struct diff_rows *r);
 /* Returns how reliable the comparison is: "one run of each: ...", and so on. */
 const char *diff_worth(struct model *m);
-/* Returns how much the peak varies among runs of one build: "noise of the peak 0.3 %"; NULL with
+/* Returns how much the peak varies among runs of one build: "noise: the peak varies ..."; NULL with
  * one run of each. */
 const char *diff_noise(struct model *m);

@@ -33,7 +33,7 @@ const char *words_image(struct model *m, uint32_t image)
 		q = &m->processes.v[q->became];
 	const char *name = p->exe ? name_clean(&m->arena, base_name(p->exe), false) : "unknown";
 	if (all > 1)
-		return SAY(", in program %zu of %zu, %s", number, all, name);
+		return SAY(", in %s, program %zu of %zu (exec)", name, number, all);
 	return SAY(", of %s (pid %llu)", name, (unsigned long long)p->pid);
 }
 

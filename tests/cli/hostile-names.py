@@ -89,7 +89,7 @@ xml.fromstring(run("ms-report", "--junit", "--fail-on", "peak_bytes > 1", "comma
 
 # ---- an image that followed by exec is named in a table ----
 run("ms-record", "-q", "--leak-check=no", "--follow=all", "-o", "exec.trace", "sh", "-c", 'exec "$0"', program)
-rows = [line for line in run("ms-report", "--md", "exec.trace").decode().splitlines() if "in program 2 of 2" in line]
+rows = [line for line in run("ms-report", "--md", "exec.trace").decode().splitlines() if "program 2 of 2" in line]
 expect("Markdown: an image", len(rows) == 2 and all(line.count("|") == 4 and "<b>" not in line for line in rows), rows)
 
 # ---- of processes that run ----

@@ -93,7 +93,7 @@ grep -qx 'Verdict  unreachable: 8 B in 1 block that nothing points to, + 32.0 Ki
 grep -A1 -x 'Lost with it' said.txt | grep -qE '^ 100 %   32.0 KiB in 2,047 blocks  #[0-9]+ and 2,046 more sites  grow  .*leaksroots.c:[0-9]+'
 ms-report --width 140 --site 3 shared.trace >said.txt
 grep -qx 'Verdict  indirect: 200 B in 4 blocks that only unreachable ones point to' said.txt
-grep -A1 -x 'Its indirect blocks are lost with' said.txt | grep -qE '^ 100 %      200 B in 4 blocks  #2  older  .*leaksroots.c:[0-9]+ < shared_forgotten$'
+grep -A1 -x 'Its indirect blocks are lost with blocks of' said.txt | grep -qE '^ 100 %      200 B in 4 blocks  #2  older  .*leaksroots.c:[0-9]+ < shared_forgotten$'
 # Of a thread that allocates until it is gone, what came after the scan is called neither reachable nor a leak. It may be that there is
 # next to nothing of that kind, or before it: then the program is run again, until both are said in KiB.
 for try in $(seq 40); do
