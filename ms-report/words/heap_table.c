@@ -91,7 +91,16 @@ const char *heaps_line(struct model *m)
 		       : SAY("%s: ms-report --heaps", s);
 }
 
-/* Returns the first few names that a query selects: "'a', 'b'"; NULL = none. */
+/* Returns the last " in " of a name such as "zone_alloc in libzone.so"; NULL = none. */
+static const char *last_in(const char *name)
+{
+	const char *last = NULL;
+	for (const char *s = name; (s = strstr(s, " in ")); s++)
+		last = s;
+	return last;
+}
+
+/* Returns the first few names that a query selects: "'a', 'b' in 'lib.so'"; NULL = none. */
 static const char *names_of(struct model *m, const char *from)
 {
 	static const struct column names[] = {{.kind = CELL_TEXT, .sql = "j.value"}};
@@ -102,7 +111,10 @@ static const char *names_of(struct model *m, const char *from)
 		const char *name = t.rows[i].cells[0].s;
 		name = name_cut(&m->arena, name_clean(&m->arena, name ? name : "", false), 60,
 				false);
-		s = s ? SAY("%s, '%s'", s, name) : SAY("'%s'", name);
+		const char *in = last_in(name);
+		name = in ? SAY("'%.*s' in '%s'", (int)(in - name), name, in + 4)
+			  : SAY("'%s'", name);
+		s = s ? SAY("%s, %s", s, name) : name;
 	}
 	return s;
 }

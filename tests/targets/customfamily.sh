@@ -124,7 +124,7 @@ grep -q "; at least 10,000 blocks came from elsewhere (their frees were recorded
 	fail "entry: $(cat entry.err)"
 ms-snap -q -o entry.db entry.trace
 expect 'entry: missed' "$(ask entry 'SELECT unknown_frees, allocators_missed FROM process')" '10000|["zone_alloc in entry"]'
-ms-report entry.db | tr '\n' ' ' | grep -q "Quality  at least 10,000 blocks came from elsewhere (their frees were recorded, *their *allocations *were not), *perhaps *from *'zone_alloc in entry': *record *it *with *ms-record *--hook *'FUNCTION(...) -> ptr *in malloc'" ||
+ms-report entry.db | tr '\n' ' ' | grep -q "Quality  at least 10,000 blocks came from elsewhere (their frees were recorded, *their *allocations *were not), *perhaps *from *'zone_alloc' *in *'entry': *record *it *with *ms-record *--hook *'FUNCTION(...) -> ptr *in malloc'" ||
 	fail "entry: $(ms-report entry.db | head -4)"
 record entry --hook 'zone_alloc(_, size) -> ptr in malloc' ./entry
 expect 'entry, hooked' "$(ask entry "SELECT allocations, frees, unfreed_bytes FROM process")" '30000|15000|15000000'

@@ -82,7 +82,7 @@ for how in launched attached; do
 	grep -q '; recorded in part: lib1_malloc in lib1.so is not hooked$' err || fail "$how: $(head -n 2 err)"
 	grep -q "^  hooks     some allocations in 'lib1.so' are missing: 'lib1_malloc' cannot be hooked (ms-record did not respond while the module was loaded)\$" err ||
 		fail "$how: $(cat err)"
-	ms-report t.db | grep -q "^Quality  recorded in part: 'lib1_malloc in lib1.so' not hooked, see ms-record --hook" || fail "$how: $(ms-report t.db | head -n 4)"
+	ms-report t.db | grep -q "^Quality  recorded in part: 'lib1_malloc' in 'lib1.so' not hooked, see ms-record --hook" || fail "$how: $(ms-report t.db | head -n 4)"
 	expect "$how: the second library" "$(totals t)" '2005|1001|1001428'
 done
 
