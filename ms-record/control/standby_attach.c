@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -103,7 +104,7 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 /* Refuses options that only have an effect when the process is started. */
 static int check_options(const struct control_options *o, pid_t pid, struct ms_err *err)
 {
-	char why[80];
+	char why[100];
 	const char *name = o->session.sample_bytes          ? "--sample"
 			   : o->follow.which == FOLLOW_NONE ? "--follow=none"
 			   : o->session.free_stacks         ? "--with=free-stacks"
