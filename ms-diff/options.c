@@ -44,7 +44,7 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
 	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
-	 "status 1 if bytes grew beyond noise; live, peak or allocated ones"},
+	 "status 1 if live, peak or allocated bytes grew beyond noise"},
 	{.help = "General"},
 	{0},
 };
@@ -101,10 +101,11 @@ static int check_history(const struct options *o, struct ms_err *err)
 					    "they need --history FOLDER")
 			       : 0;
 	if (o->inputs[OLD].n)
-		return ms_err_set(err, "--old and --history both say what the old runs are");
+		return ms_err_set(err,
+				  "--old and --history: choose one, as both name the old runs");
 	if (ms_dataset_key(&o->keys, "time"))
-		return ms_err_set(err, "--key time is when a run was made, which selects none: "
-				       "--history=FOLDER,last:N chooses the latest");
+		return ms_err_set(err, "--key time cannot select runs: --history=FOLDER,last:N "
+				       "takes the latest");
 	for (size_t i = 0; i < o->inputs[NEW].n; i++)
 		if (ms_point_split(o->inputs[NEW].v[i]))
 			return ms_err_set(err, "--history compares whole runs: '%s' names a point",

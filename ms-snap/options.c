@@ -152,12 +152,12 @@ static int check(const struct options *o, struct ms_err *err)
 static int check_dataset(struct options *o, struct ms_err *err)
 {
 	if (!o->dataset)
-		return o->keys.n ? ms_err_set(err, "--key is of a run in a dataset: it needs "
-						   "--dataset FOLDER")
+		return o->keys.n ? ms_err_set(err,
+					      "--key needs --dataset FOLDER: it names a run there")
 				 : 0;
 	if (o->anonymize)
-		return ms_err_set(err, "--anonymize removes the keys of call stacks, which "
-				       "--dataset is about");
+		return ms_err_set(err, "--anonymize cannot be combined with --dataset: it removes "
+				       "the keys of call stacks, which a dataset needs");
 	return add_point(o, "peak", err) || add_point(o, "end", err) ||
 			       ms_dataset_check(o->dataset, &o->keys, err)
 		       ? -1
@@ -170,10 +170,12 @@ static int check_regions(const struct options *o, struct ms_err *err)
 	if (o->points.n || o->from || o->to || o->embed || o->no_symbols || o->wrappers.n ||
 	    o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
 	    o->read != MS_READ_AUTO || o->dataset)
-		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
-				       "options about one, do not go with them");
+		return ms_err_set(err, "--maps and --smaps read running processes: they take no "
+				       "trace and no options for traces");
 	if (o->regions.lines && (o->anonymize || ms_cli_given(&o->cli, "allow=image")))
-		return ms_err_set(err, "--%s is of a snapshot: without -o FILE lines are written",
+		return ms_err_set(err,
+				  "--%s needs -o FILE: it is for snapshots, and without -o "
+				  "lines are written",
 				  o->anonymize ? "anonymize" : "allow=image");
 	return 0;
 }
@@ -188,10 +190,9 @@ static int take_operands(struct options *o, char **v, struct ms_arena *a, struct
 			continue;
 		}
 		if ((*v)[strspn(*v, "0123456789,")])
-			return ms_err_set(err,
-					  "--maps and --smaps read running processes: '%s' is no "
-					  "PID; a trace does not go with them",
-					  *v);
+			return ms_err_set(
+				err, "--maps and --smaps read running processes: '%s' is no PID",
+				*v);
 		*MS_PUSH(&o->regions.pid_texts) = *v;
 	}
 	return 0;

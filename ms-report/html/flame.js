@@ -374,8 +374,8 @@ class Flame {
 		] : [
 			[m.label, `${m.say(node.sum)} (${sayShare(node.sum, this.total())})`],
 			this.range(node) ? ["95 % sure", this.range(node).slice(2, -1)] : null,
-			node.own ? ["of that itself", m.say(node.own)] : null,
-			node.parent && node.parent.fn >= 0 ? ["of the frame before", sayShare(node.sum, node.parent.sum)] : null,
+			node.own ? ["in the frame itself", m.say(node.own)] : null,
+			node.parent && node.parent.fn >= 0 ? ["share of the frame before", sayShare(node.sum, node.parent.sum)] : null,
 		];
 		if (m.blocks && !this.diff && fn?.kind !== "pseudo")
 			lines.push([m === this.metrics.allocated ? "calls" : "blocks", sayCount(this.blocks(node))]);

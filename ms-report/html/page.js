@@ -58,7 +58,7 @@ function runCards(page) {
 	if (known(t.temporary_allocations))
 		cards.push(card("Temporary", sayShare(t.temporary_allocations, t.allocations), "of allocations, freed before the thread's next", ""));
 	if (known(t.unreachable_bytes))
-		cards.push(card("Unreachable", saySize(t.unreachable_bytes), t.unreachable_blocks ? `${blocks(t.unreachable_blocks)}: leaks` : "nothing leaked, a scan says",
+		cards.push(card("Unreachable", saySize(t.unreachable_bytes), t.unreachable_blocks ? `${blocks(t.unreachable_blocks)}: leaks` : "a scan found no leaks",
 			t.unreachable_blocks ? "leak" : ""));
 	const growing = page.lists.find((l) => l.id === "growing");
 	if (growing)
@@ -79,7 +79,7 @@ function notes(page) {
 		page.verdicts ? `Of what is live at ${page.at_said}: ${page.verdicts.replace(" of it", "")}` : null, page.unscanned ? `No verdict on leaks: ${page.unscanned}` : null, page.scan_terms.length ? `Scan for leaks: ${page.scan_terms.join(", ")}` : null, page.beside_peak ? `At the peak: ${page.beside_peak}` : null,
 		page.beside_end ? `At the end: ${page.beside_end}` : null, page.gone ? `Exec: ${page.gone}` : null, page.chosen ? `Blocks: ${page.chosen}` : null,
 		page.beside_heap ? `Beside the heap: ${page.beside_heap}` : null, page.next.length ? `Next commands: ${page.next.join(", ")}` : null, page.hidden === "nothing by filters" ? null : `Hidden: ${page.hidden}`, page.one_time ? `Not hidden: ${page.one_time}` : null,
-		page.omitted_sites ? `${plural(page.omitted_sites, "small site is", "small sites are")} told as one sum here, to keep the page small: ms-report --html --limit 0 keeps all` : null,
+		page.omitted_sites ? `${plural(page.omitted_sites, "small site is", "small sites are")} shown as one sum, to keep the page small: ms-report --html --limit 0 keeps all` : null,
 	].filter(Boolean);
 	return all.length ? el("ul", { class: "notes" }, all.map((s) => el("li", {}, s))) : null;
 }
@@ -222,10 +222,10 @@ function start(data) {
 	const moments = timeline && sites && Moments.of(model), range = moments ? new Range(model, moments, timeline, { flame, sites, groups }) : null;
 	const findings = lists && !page.diff ? section("findings", lists.wrong ? "Findings" : "Largest sites", lists.box) : null;
 	const run = [
-		section("figures", page.diff ? "The run after" : "At a glance", page.growth_verdict.length ? el("p", {}, el("strong", {}, "Growth: "), page.growth_verdict.join("; ")) : null, page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
+		section("figures", page.diff ? "The new run" : "At a glance", page.growth_verdict.length ? el("p", {}, el("strong", {}, "Growth: "), page.growth_verdict.join("; ")) : null, page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
 		findings,
 		page.diff ? null : keptSection(page),
-		timeline ? section("timeline", page.diff ? "Timeline after" : "Timeline", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
+		timeline ? section("timeline", page.diff ? "Timeline of the new run" : "Timeline", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
 	];
 	const stacked = [
 		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Flame graph", flame.box) : null,

@@ -53,7 +53,7 @@ class Range {
 		const apart = more > net && moments.told.length === this.model.sites ? `: ${saySize(more)} more in sites that grew, ${saySize(more - net)} less in others` : "";
 		const wide = figures[this.figure], label = `${this.figure === "grown" ? "Grown" : this.figure === "end" ? "Live at the end" : "Live at the beginning"}, ${words}`;
 		this.box.append(el("p", {}, el("strong", {}, `From ${words}`), `: live ${saySize(from.total)} to ${saySize(to.total)}, ${signed(saySize, net)}${apart}${this.counted(ends)}`),
-			el("div", { class: "controls" }, choice("Flame graph and functions show what", Object.entries(RANGE_FIGURES), this.figure, (figure) => {
+			el("div", { class: "controls" }, choice("Shown in flame graph and functions", Object.entries(RANGE_FIGURES), this.figure, (figure) => {
 				this.figure = figure;
 				this.show(ends);
 				this.timeline.changed();

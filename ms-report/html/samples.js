@@ -20,7 +20,7 @@ class Samples {
 		const omitted = page.diff?.left_out.places ?? page.omitted_sites;
 		model.restFns ??= [
 			omitted ? `${plural(omitted, "small site", "small sites")} left out of this page` : "sites shown as one sum",
-			`${plural(page.hidden_sites || 0, "site", "sites")} hidden by filters`, "in no site",
+			`${plural(page.hidden_sites || 0, "site", "sites")} hidden by filters`, "not in any site",
 		].map((name) => model.pseudo({ name }));
 		const all = [], one = [];
 		for (let i = 0; i < this.site.length; i++) {

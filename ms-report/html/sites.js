@@ -99,7 +99,7 @@ class Sites {
 		const heads = { grown: ["grown in range", "change of what was live, over"], end: ["at its end", "bytes live at the end of"], begin: ["at its beginning", "bytes live at the beginning of"] };
 		const columns = !range ? [] : Object.entries(heads).map(([name, [words, why]], i) => {
 			const { values, total, rest } = range.figures[name], say = i ? saySize : (v) => signed(saySize, v);
-			return { key: name, words, why: `${why} ${range.words}`, say: (v) => known(v) ? say(v) : "not told", values, value: (s) => values[s], total, rest: [rest, 0, 0], untold: rest, first: i === 0 };
+			return { key: name, words, why: `${why} ${range.words}`, say: (v) => known(v) ? say(v) : "n/a", values, value: (s) => values[s], total, rest: [rest, 0, 0], untold: rest, first: i === 0 };
 		});
 		if (!range && this.columns === this.usual)
 			return;
@@ -210,7 +210,7 @@ class Sites {
 					sum += shown.has(i) ? 0 : c.values[i] || 0;
 				return sum;
 			}));
-		const sums = [[page.omitted_sites, "left out of this page"], [page.hidden_sites, "hidden by filters"], [this.columns.some((c) => c.rest?.[2] > 0), "in no site"]];
+		const sums = [[page.omitted_sites, "left out of this page"], [page.hidden_sites, "hidden by filters"], [this.columns.some((c) => c.rest?.[2] > 0), "not in any site"]];
 		sums.forEach(([there, words], k) => {
 			if (there)
 				all.push(line("more", k < 2 ? `${plural(there, "site", "sites")} ${words}` : words, (c) => c.rest[k]));
@@ -229,7 +229,7 @@ class Sites {
 			parts.push(this.figuresOf(d, model.figure("frees")[site]));
 		else
 			parts.push(el("p", { class: "dim" }, `Sizes, ages and threads are kept here for the ${model.details.size} largest sites: `,
-				el("code", {}, `ms-report --site ${model.columns.site_id[site]}`), " tells those of any."));
+				el("code", {}, `ms-report --site ${model.columns.site_id[site]}`), " shows them for any site."));
 		return el("div", { class: "site" }, el("div", { class: "buttons" },
 			this.flame.tree ? el("button", { type: "button", on: { click: () => this.show(site) } }, "Show in flame graph") : null, copy), ...parts);
 	}

@@ -174,8 +174,8 @@ class Groups {
 			return th;
 		};
 		const figure = (g, key, i) => barCell(m.say(g[key]), g[key] / total, g.spreads && rangeWords(m.say, g.spreads[i].interval(g[key])), narrow(key));
-		const table = el("table", {}, el("caption", {}, `${m.label}, by ${this.by}${this.hits ? ", of what was found" : ""}${this.model.mine ? "; frames of the runtime are folded away" : ""}`),
-			el("thead", {}, el("tr", {}, sortHead(this.by, false, null), head("self", "as the site", "of call stacks whose first frame of your own code it is"),
+		const table = el("table", {}, el("caption", {}, `${m.label}, by ${this.by}${this.hits ? ", only what the search found" : ""}${this.model.mine ? "; frames of the runtime are folded away" : ""}`),
+			el("thead", {}, el("tr", {}, sortHead(this.by, false, null), head("self", "as the site", "of call stacks in which it is the first frame of your own code"),
 				head("total", "anywhere", "of call stacks that contain it"), sortHead("share", true, null), sortHead("sites", true, null))),
 			el("tbody", {}, rows.slice(0, this.limit).map((g) => el("tr", {}, this.nameCell(g), figure(g, "self", 0),
 				figure(g, "total", 1), el("td", { class: "n" }, sayShare(g[this.sort], total)), el("td", { class: "n" }, sayCount(g.sites))))));

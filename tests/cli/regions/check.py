@@ -365,7 +365,7 @@ def check_lines_ended():
            (0, f"ms-snap: process {p.pid} ('sleep') ended\n", {p.pid}))
     lines("--maps", "--count", "1", str(none), status=2, said=f"ms-snap: no process {none}\n")
     r = run(SNAP, "--maps", "--count", "1", "--anonymize", str(os.getpid()))
-    expect("--anonymize", (r.returncode, r.stdout, "is of a snapshot" in r.stderr), (2, "", True))
+    expect("--anonymize", (r.returncode, r.stdout, "--anonymize needs -o FILE" in r.stderr), (2, "", True))
 
 
 def check_forbidden():
@@ -458,7 +458,7 @@ def check_refused():
                       (["--maps"], "no process given"), (["--maps", "--all", "-p", "1"], "choose one"),
                       (["--maps", "--smaps", "--all"], "choose one"), (["--all"], "need --maps or --smaps"),
                       (["--maps", "-p", "x"], "-p"), (["--maps", "-p", "1", "--skip-kernel"], "is for -p all"),
-                      (["--maps", "--all", "a.trace"], "a trace"), (["--maps", "-p", "1,"], "bad -p ''"),
+                      (["--maps", "--all", "a.trace"], "'a.trace' is no PID"), (["--maps", "-p", "1,"], "bad -p ''"),
                       (["--maps", "1", "2x"], "'2x' is no PID"), (["--maps", "--all", "1"], "choose one"),
                       (["--maps", "-p", str(2 ** 22)], f"no process {2 ** 22}")):
         r = run(SNAP, "-o", "never.db", *args)
