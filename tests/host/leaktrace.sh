@@ -53,7 +53,7 @@ record --leak-check=auto:50s "$program" sparse
 [ "$(figures)" = 'done|4|3500' ] || fail "sparse: $(figures)"
 # The true reason where there is no descriptor to read with.
 said=$( (ulimit -n 18; ms-record --no-symbols --leak-check=auto:50s -o t.trace "$program" together 2>&1) )
-[[ $said =~ 'no file descriptor was left to read its memory' ]] || fail "18 descriptors: $said"
+[[ $said =~ 'the recorder ran out of file descriptors' ]] || fail "18 descriptors: $said"
 
 # At a mark: what is lost by then, and in the end what is lost by then.
 scanned() { # the program goes on when that at the mark is done

@@ -136,10 +136,10 @@ static void check_words(void)
 		"the program's threads could not be stopped",
 		"events were lost",
 		NULL,
-		"too many pointers",
+		"too many pointers for the memory of the recorder",
 		NULL,
 		"it ended before it could be scanned",
-		"no file descriptor was left to read its memory",
+		"the recorder ran out of file descriptors",
 		NULL,
 	};
 	uint64_t read, due;
