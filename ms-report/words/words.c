@@ -205,7 +205,7 @@ static void quality_details(struct model *m, struct words *w)
 		words_add(w, SAY("allocations by %s not recorded: see ms-record --hook", missed));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
-		words_add(w, SAY("no module had %s", hooks));
+		words_add(w, SAY("--hook: no module had the function %s", hooks));
 	unrecorded_words(m, w);
 	add_some(m, w, m->chains_unread, "Python call stack", "not read");
 	if (m->interpreter_unknown)

@@ -52,7 +52,7 @@ expect 'become: hooks' "$(ask own 'SELECT hooks_missing FROM process')" '[]'
 ms-record -o none.trace --hook 'nobody(size) -> ptr' --hook 'pool_free(ptr)' ./plugs plugs.d >none.out 2>none.err
 grep -q "'nobody' was not found in any program or loaded module" none.err || fail "none: $(cat none.err)"
 expect 'none: snapshot' "$(ms-snap -q -o none.db none.trace && ask none 'SELECT hooks_missing FROM process')" '["nobody"]'
-ms-report none.db | grep -q "^\(Quality  .*\|         .*\)no module had 'nobody'" || fail "none: $(ms-report none.db | head -3)"
+ms-report none.db | grep -q "^\(Quality  .*\|         .*\)--hook: no module had the function 'nobody'" || fail "none: $(ms-report none.db | head -3)"
 if grep -q 'no module had' launched.report; then fail 'launched: a hook is said to be missing'; fi
 # one that cannot be hooked there: the program goes on
 cat >short.c <<'END'
