@@ -81,7 +81,7 @@ const char *heaps_line(struct model *m)
 		const struct cell *c = t.rows[i].cells;
 		const char *behind = c[BACKING].n == UNKNOWN || !c[BACKING].n
 					     ? ""
-					     : SAY(" of %s", say_size(m, c[BACKING].n));
+					     : SAY(" (backing %s)", say_size(m, c[BACKING].n));
 		s = SAY("%s%s%s %s%s", s, i ? ", " : "",
 			name_cut(&m->arena, name_clean(&m->arena, c[NAME].s, false), 24, false),
 			say_size(m, c[LIVE].n), behind);

@@ -31,7 +31,7 @@ xmalloc|300077|300077|101|303000|0'
 ms-report --heaps --csv allocators.db >heaps.csv
 grep -q '^pool_alloc,9950,100,9950,502500,5000,4900,65536,55586
 $' heaps.csv || fail "--heaps: $(cat heaps.csv)"
-ms-report allocators.db | grep -q '^Heaps    live in take_static 294.4 KiB, xmalloc 293.0 KiB of 293.0 KiB, 8 more: ms-report --heaps' || fail 'no line of heaps on the first screen'
+ms-report allocators.db | grep -q '^Heaps    live in take_static 294.4 KiB, xmalloc 293.0 KiB (backing 293.0 KiB), 8 more' || fail 'no line of heaps on the first screen'
 ms-report -q --html=heaps.html allocators.db
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/cli/html python3 -c 'from page import Page
 rows = [t["rows"] for t in Page("heaps.html").json["tables"] if t["id"] == "heaps"]
