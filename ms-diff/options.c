@@ -44,7 +44,7 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
 	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
-	 "status 1 if live, peak or allocated bytes grew beyond noise"},
+	 "status 1 if bytes grew beyond noise; checks live, peak and allocated bytes"},
 	{.help = "General"},
 	{0},
 };
