@@ -49,12 +49,11 @@ static void gaps(struct model *m, struct words *w)
 	    m->from_ns >= g->dropped_until_ns)
 		return; /* nothing to report: the counted part begins after the dropped events */
 	if (figure_some(g->dropped_until_ns) && g->last)
-		words_add(
-			w,
-			SAY("events before %s dropped (--keep=last), but not the blocks live at "
-			    "that time; totals are of the whole run: ms-snap --from %.4fs counts "
-			    "only what came later",
-			    say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
+		words_add(w,
+			  SAY("events before %s dropped (--keep=last), but not the blocks live at "
+			      "that time; totals are of the whole run: ms-snap --from %.4fs counts "
+			      "only what came later",
+			      say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
 	else if (figure_some(g->dropped_until_ns))
 		words_add(w, SAY("events before %s dropped (--keep=live): earlier allocations, the "
 				 "peak's sites and the timeline are unknown",
