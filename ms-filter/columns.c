@@ -44,7 +44,8 @@ const struct column columns[] = {
 	{"maps", COLUMN_COUNT, "s.maps", "mmap, mremap and brk calls that took address space"},
 	{"mapped_bytes", COLUMN_SIZE, "s.mapped_bytes", "address space that these calls took"},
 	{"verdict", COLUMN_TEXT, "s.verdict",
-	 "of its live blocks: unreachable, indirect, growing, unknown, reachable, or null"},
+	 "worst verdict of its live blocks: unreachable, indirect, growing, unknown, "
+	 "reachable, or null"},
 	{"one_time", COLUMN_TEXT, "s.one_time",
 	 "name of a known one-time allocation of the runtime, or null"},
 	{"trend", COLUMN_TEXT, "g.trend",

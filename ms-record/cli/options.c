@@ -102,7 +102,7 @@ static const struct ms_cli_option rows[] = {
 	{"buffer=wait", 0, "[DUR]2s", ms_cli_duration, MS_RANGE(record.session.wait_ns, "", NULL),
 	 0, "a thread whose buffer is full waits up to DUR, then loses events (default wait:2s)"},
 	{"buffer=drop", 0, NULL, options_drop, MS_AT(record.session.wait_ns), 0,
-	 "a thread whose buffer is full loses events at once"},
+	 "a thread whose buffer is full does not wait: it loses events"},
 	{.help = "Instead of recording"},
 	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 12,
 	 "say what would work here, what would not, and why; for -p PID or COMMAND"},
@@ -260,23 +260,26 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 {
 	struct control_options *r = &o->record;
 	static const char *const refused[][2] = {
-		{"env", "is for commands"},
-		{"buffer=wait", "is for commands: an attached process never waits"},
-		{"buffer=drop", "is for commands: an attached process never waits"},
-		{"mmap", "is for commands"},
-		{"with=usable-size", "is for commands"},
-		{"wait", "is for commands: an attached process is always recorded until it ends"},
-		{"leak-check", "takes only auto:DUR, the time limit of --tell leak-check"}};
+		{"env", "the process runs already"},
+		{"buffer=wait", "an attached process never waits"},
+		{"buffer=drop", "an attached process never waits"},
+		{"mmap", "it needs a library that is preloaded when the program starts"},
+		{"with=usable-size",
+		 "it needs a library that is preloaded when the program starts"},
+		{"wait", "an attached process is always recorded until it ends"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		if (ms_cli_given(&o->cli, refused[i][0]) &&
-		    (strcmp(refused[i][0], "leak-check") || r->scan.wish != SCAN_AUTO))
-			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
+		if (ms_cli_given(&o->cli, refused[i][0]))
+			return ms_err_set(err, "--%s cannot be combined with -p: %s", refused[i][0],
+					  refused[i][1]);
+	if (ms_cli_given(&o->cli, "leak-check") && r->scan.wish != SCAN_AUTO)
+		return ms_err_set(err, "with -p, --leak-check takes auto:DUR or mark:NAME: an "
+				       "attached process is not scanned at its end");
 	if (r->follow.which == FOLLOW_EXEC)
-		return ms_err_set(err, "-p: --follow=exec is for commands: programs that an "
+		return ms_err_set(err, "--follow=exec cannot be combined with -p: programs that an "
 				       "attached process runs are not recorded");
 	if (r->session.start_mark)
-		return ms_err_set(
-			err, "-p: --start-after mark:NAME is for commands; use --start-after DUR");
+		return ms_err_set(err, "--start-after mark:NAME cannot be combined with -p: use "
+				       "--start-after DUR");
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);

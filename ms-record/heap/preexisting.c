@@ -82,8 +82,8 @@ static void *run(void *arg)
 	heapwalk(&b->walk, &from);
 	if (timed_waits(b->pid) && b->walk.state != MS_BEFORE_WHOLE)
 		snprintf(b->walk.why, sizeof b->walk.why,
-			 "the memory is supplied by another process, which did not respond "
-			 "(userfaultfd, or a file system)");
+			 "pages of the heap were not delivered in time (by userfaultfd or a file "
+			 "system)");
 	b->counts.took_ns = clock_mono() - begin;
 	b->end_stamp = clock_stamp(b->clock);
 	__atomic_store_n(&b->done, 1, __ATOMIC_RELEASE);

@@ -162,14 +162,14 @@ static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 		size_t delta = !b->kept && n > 6 && memcmp(*s, "delta_", 6) == 0 ? 6 : 0;
 		const char *word = meant(*s + delta, n - delta, b);
 		return ms_err_set(err,
-				  "bad budget '%s': no figure '%.*s'%s%s%s%s%s (see FIGURES in "
+				  "bad budget '%s': %sno figure '%.*s'%s%s%s%s (see FIGURES in "
 				  "ms-report(1))",
-				  b->text, (int)strcspn(*s, BLANK "<>=!"), *s,
-				  b->kept   ? " of what is kept"
-				  : b->site ? " of a site"
+				  b->text,
+				  b->kept   ? "kept() has "
+				  : b->site ? "site() has "
 					    : "",
-				  word ? ": did you mean " : "", word && delta ? "delta_" : "",
-				  word ? word : "", word ? "?" : "");
+				  (int)strcspn(*s, BLANK "<>=!"), *s, word ? ": did you mean " : "",
+				  word && delta ? "delta_" : "", word ? word : "", word ? "?" : "");
 	}
 	*s += n;
 	return 0;

@@ -287,8 +287,9 @@ static const struct ms_cli_old olds[] = {
 
 static const struct ms_cli_tool tool = {
 	"ms-report",
-	"ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]\n",
-	"Reports on a recording, a snapshot (default: one on standard input) or a comparison.",
+	"ms-report [options] [INPUT[@POINT]]...\n",
+	"Reports on INPUT: a trace, a folder of traces, a snapshot or a comparison of two; "
+	"without INPUT, on what is piped in.",
 	"  ms-report run.trace\n"
 	"  ms-report --html=run.html run.trace\n"
 	"  ms-report --tree=up --limit 20 run.trace@peak\n",

@@ -346,7 +346,7 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 	figures(p, o, s);
 	const char *kept = kept_shares(m, s, &p->style);
 	if (kept)
-		one(p, o, "Kept by", SAY("%s; --why %lld", kept, (long long)s->id));
+		one(p, o, "Kept by", SAY("%s; see --why %lld", kept, (long long)s->id));
 	threads(p, o, s);
 	bars(p, o, site_sizes(m, s));
 	bars(p, o, site_lifetimes(m, s, false));

@@ -149,8 +149,9 @@ static void show_all(struct app *a, int arg)
 	system_again(a);
 	if (chosen)
 		list_choose(&a->list, chosen);
-	app_say(a, back ? "filter and kernel threads as before"
-			: "showing all processes and kernel threads; a again: as before");
+	app_say(a, !back       ? "showing all processes and kernel threads; a again: as before"
+		   : r->kernel ? "filter as before; kernel threads are shown"
+			       : "filter as before; kernel threads are hidden");
 }
 
 static void enter(struct app *a, int arg)

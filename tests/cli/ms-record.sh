@@ -41,7 +41,7 @@ refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 "--fail-on 'heap > SIZE' needs --poll" --max-heap 1M true
 refused 125 "bad --with 'verify,none': expected usable-size|free-stacks" --with verify,none true
 refused 125 '--verbose cannot be combined with --poll' --poll -v true
-refused 125 '-p: --env is for commands' --poll -p 1 --env A=B
+refused 125 '--env cannot be combined with -p: the process runs already' --poll -p 1 --env A=B
 for option in --report '--max-growth 1M/s' "--hook f(ptr)" '-o b.trace' '-d 1s' '-p 1' --standby '--env A=B' '-z 5'; do
 	# shellcheck disable=SC2086
 	refused 125 'sends a request to a recorder, and --[a-z-]* does nothing for it' $option --tell a.trace stop

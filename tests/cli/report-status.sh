@@ -153,7 +153,7 @@ try 2 "no figure 'speed'" --fail-on 'speed > 1' run.db
 try 2 "no figure 'peak': did you mean peak_bytes?" --fail-on 'peak > 1' run.db
 try 2 "no figure 'delta_peak': did you mean delta_peak_bytes?" --fail-on 'delta_peak > 1' run.db
 try 2 "no figure 'unfred_bytes': did you mean unfreed_bytes?" --fail-on 'unfred_bytes > 1' run.db
-try 2 "no figure 'live_bits' of a site: did you mean live_bytes?" --fail-on 'site("f*").live_bits > 1' run.db
+try 2 "site() has no figure 'live_bits': did you mean live_bytes?" --fail-on 'site("f*").live_bits > 1' run.db
 try 2 "'unfreed_blocks' is a count, which takes no unit: expected a whole number, not '10k'" --fail-on 'unfreed_blocks > 10k' run.db
 try 2 "'live_blocks' is a count, which takes no unit" --fail-on 'site("f*").live_blocks > 10M' run.db
 try 0 "its pattern matches no site, so its figure is 0" --fail-on 'site("nowhere*").live_bytes > 1' run.db
@@ -179,7 +179,7 @@ try 2 "cannot be checked: the figure is not available in this recording" --allow
 try 2 "bad budget 'site(x).live_bytes > 1': expected site(\"PATTERN\")" --fail-on 'site(x).live_bytes > 1' run.db
 try 2 "expected site(\"PATTERN\")" --fail-on 'site("").live_bytes > 1' run.db
 try 2 "expected ').FIGURE' after the pattern" --fail-on 'site("x") live_bytes > 1' run.db
-try 2 "no figure 'unfreed_bytes' of a site" --fail-on 'site("x").unfreed_bytes > 1' run.db
+try 2 "site() has no figure 'unfreed_bytes'" --fail-on 'site("x").unfreed_bytes > 1' run.db
 # from a file
 printf '# what the nightly run may hold\n\n  unfreed_bytes > 2M  # at its end\r\npeak_bytes > 3M\n' >budgets
 try 1 "budget 'peak_bytes > 3M' is broken" --budgets budgets run.db

@@ -112,5 +112,5 @@ fi
 
 # ---- refused ----
 is 'another word' "$("$BIN/ms-record" --wait=some true 2>&1)" "ms-record: bad --wait 'some': use all; without --wait, only COMMAND is waited for"
-is '-p' "$("$BIN/ms-record" --wait=all -p 1 2>&1)" 'ms-record: -p: --wait is for commands: an attached process is always recorded until it ends'
+is '-p' "$("$BIN/ms-record" --wait=all -p 1 2>&1)" 'ms-record: --wait cannot be combined with -p: an attached process is always recorded until it ends'
 finish

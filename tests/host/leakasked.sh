@@ -39,6 +39,6 @@ ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace -p $! &
 ask 'attached' 1 "$late"
 finish
 for wish in yes no; do
-	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: -p: --leak-check takes only auto:DUR, the time limit of --tell leak-check'
+	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: with -p, --leak-check takes auto:DUR or mark:NAME: an attached process is not scanned at its end'
 done
 finish
