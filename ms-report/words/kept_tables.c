@@ -82,7 +82,7 @@ struct table kept_table(struct model *m, size_t limit, const struct style *st)
 	t.title = SAY("KEPT BY, %s%s", kept_when(m, k, st), t.empty ? ": not known" : "");
 	if (t.empty)
 		return t;
-	t.title = SAY("%s: what would be free if it went away, of %s live", t.title,
+	t.title = SAY("%s: what would be free without the keeper, of %s live", t.title,
 		      say_size(m, k->live_bytes));
 	t.title = table_unfiltered(m, t.title);
 	t.empty = "nothing is kept";
@@ -231,7 +231,7 @@ struct table kept_more(struct model *m, size_t limit, const struct style *st)
 		r->cells[CHANGE].s = diff_say(m, true, rest);
 		r->cells[MORE_NAME].s = SAY("%zu more", t.more);
 	}
-	t.title = t.n ? "KEPT MORE BY: what would be free if it went away" : NULL;
+	t.title = t.n ? "KEPT MORE BY: what would be free without the keeper" : NULL;
 	return t;
 }
 
@@ -336,7 +336,7 @@ static const char *branch_text(const struct drawing *d, const struct kept_branch
 		   *type = kept_type(m, b->type, d->st);
 	const char *own = b->own.blocks == b->retained.blocks
 				  ? ""
-				  : SAY(" (%s its own)", say_count(m, b->own.blocks));
+				  : SAY(" (%s of its own)", say_count(m, b->own.blocks));
 	if (row->mapped_bytes != UNKNOWN)
 		own = SAY(", mappings of %s", say_size(m, row->mapped_bytes));
 	return SAY("%s%s%s%s%s%s%s", offset, kept_site(m, row->site, d->st), type ? " [" : "",

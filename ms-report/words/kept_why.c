@@ -4,7 +4,7 @@
  *   Session::Session svc.cc:40: 161.5 MiB in 1,480,000 blocks, at request at 12m 31s
  *     kept by     global g_sessions, all of it
  *     within      fill svc.cc:94 (linked) -> +40 fill svc.cc:93 [Session] -> Session::Session svc.cc:40
- *     on the way  g_sessions -> fill svc.cc:94 (3 times) -> fill svc.cc:93 -> Session::Session svc.cc:40
+ *     path        g_sessions -> fill svc.cc:94 (3 times) -> fill svc.cc:93 -> Session::Session svc.cc:40
  */
 #include "kept.h"
 
@@ -214,15 +214,17 @@ static void tell_part(struct model *m, const struct kept *k, const struct place 
 						    say_share(m, part->live.bytes, x->live.bytes),
 						    say_size(m, part->live.bytes),
 						    say_things(m, part->live.blocks, "block"));
-	add(w, "kept by", SAY("%s, %s", kept_label(m, k, &k->rows[part->top], st), much));
-	add(w, "also from", kept_observers(m, k, &k->rows[part->top], st));
+	const char *also = kept_observers(m, k, &k->rows[part->top], st);
+	add(w, "kept by",
+	    SAY("%s, %s%s%s", kept_label(m, k, &k->rows[part->top], st), much,
+		also ? "; also reached from " : "", also ?: ""));
 	const char *share =
 		row->blocks < part->live.blocks
 			? SAY(": %s of these blocks", say_share(m, row->blocks, part->live.blocks))
 			: "";
 	const char *in = within(m, k, row, st);
 	add(w, "within", in ? SAY("%s%s", in, share) : NULL);
-	add(w, "on the way", on_the_way(m, k, row, st));
+	add(w, "path", on_the_way(m, k, row, st));
 }
 
 static struct kept_why tell(struct model *m, const struct kept *k, const struct place *x,

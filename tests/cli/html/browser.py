@@ -182,7 +182,7 @@ def use_kept(b):
     boxes = "[...document.querySelectorAll('#kept .icicle button')].map((e) => e.getAttribute('aria-label'))"
     whole = ["all that is kept: 1.2 MiB, 100 %", "thread 'io-1', frame orderd::Arena::run: 1.0 MiB, 84 %", "+16 orderd::Arena::Arena src/arena.cpp:19: 1.0 MiB, 84 %",
              "global orderd::g_cache (src/cache.cpp:12, map<Symbol, Price>); also reached from libz.so.1 .bss: 188.4 KiB, 16 %",
-             "+8 orderd::PriceCache::insert src/cache.cpp:77, linked (3,000 its own): 188.4 KiB, 16 %"]
+             "+8 orderd::PriceCache::insert src/cache.cpp:77, linked (3,000 of its own): 188.4 KiB, 16 %"]
     expect("kept: boxes", b.js(boxes), whole)
     expect("kept: rows", b.js("[...document.querySelectorAll('#kept > .scroll tbody tr')].map((e) => e.lastChild.textContent)"), ["1", "3,040", "81", ""])
     b.js("document.querySelectorAll('#kept .icicle button')[3].click()")
