@@ -76,13 +76,14 @@ static const struct ms_cli_option rows[] = {
 	{"leak-check=mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
 	 "clear these bits of a word before it is used as an address; for tagged pointers"},
 	{"retention", 0, "[auto|yes|no]yes", ms_cli_choice, MS_AT(record.scan.retention), 0,
-	 "find what keeps blocks reachable, with searches for leaks: variables, stack frames; yes: "
-	 "also at the end; auto: only at --tell and at marks, as without this option"},
+	 "in leak scans, also find what keeps blocks reachable: variables, stack frames; auto (as "
+	 "without this option): in scans by --tell, at marks and by --retention-at; yes: also at "
+	 "the end"},
 	{"retention=memory", 0, "SIZE", ms_cli_size,
 	 MS_RANGE(record.scan.retention_bytes, "1M", NULL), 0,
 	 "memory that this may use (default: an eighth of what is free)"},
 	{"retention-at", 0, "WHAT", NULL, MS_WHOLE(0), 0,
-	 "also find what keeps blocks, and leaks, while COMMAND runs"},
+	 "scan for leaks, and for what keeps blocks, while COMMAND runs"},
 	{"retention-at=live", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_live, "", NULL), 0,
 	 "once SIZE is live"},
 	{"retention-at=rss", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_rss, "", NULL), 0,
