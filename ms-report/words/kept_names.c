@@ -151,6 +151,8 @@ const char *kept_when(struct model *m, const struct kept *k, const struct style 
 		return "as of the end";
 	if (strncmp(label, "mark:", 5) == 0)
 		label = SAY("mark %s", label + 5);
+	else
+		label = strcmp(label, "request") == 0 ? "a scan" : SAY("scan %s", label);
 	return k->scan_count > 1 || s->time_ns == UNKNOWN
 		       ? SAY("as of %s", label)
 		       : SAY("as of %s at %s", label, say_time(m, s->time_ns));
@@ -159,8 +161,8 @@ const char *kept_when(struct model *m, const struct kept *k, const struct style 
 const char *kept_unknown(const struct kept *k)
 {
 	static const char *const words[][2] = {
-		{"memory", "more memory was needed than allowed (ms-record --retention-memory)"},
-		{"time", "it would have taken too long"},
+		{"memory", "more memory was needed than ms-record --retention=memory allows"},
+		{"time", "the scan would have taken too long"},
 		{"unreadable", "some of the program's memory could not be read"},
 		{"threads", "the program's threads could not be stopped"},
 		{"lost", "events were lost"},
@@ -169,7 +171,7 @@ const char *kept_unknown(const struct kept *k)
 		{"ended", "the program ended before the scan was done"},
 		{"stopped", "recording had already stopped"},
 		{"files", "the recorder ran out of file descriptors"},
-		{"damaged", "rows of it are missing in the trace"},
+		{"damaged", "the scan's data in the trace is incomplete"},
 	};
 	const char *state = k->scans[0].state;
 	if (kept_done(k))
