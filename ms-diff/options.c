@@ -31,7 +31,7 @@ static const struct ms_cli_option rows[] = {
 	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
 	 "with --history: only runs with that key; may be repeated"},
 	{"allow=missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
-	 "no file OLD: everything is new, status 0; likewise without a run in the history"},
+	 "if OLD does not exist, or the history has no run: everything counts as new, status 0"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
 	 "normalize by amount of work; where runs did not do the same work: per allocation, or per "
 	 "mark of that name"},

@@ -60,7 +60,7 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("min=allocated", "SIZE", MIN_ALLOCATED, 0,
 		  "at least SIZE allocated in the whole run"),
 	CONDITION("min=delta", "SIZE", MIN_DELTA, 4,
-		  "live or peak bytes changed by at least SIZE; output of ms-diff"),
+		  "live or peak bytes changed by at least SIZE; for output of ms-diff"),
 	CONDITION("min=blocks", "N", MIN_BLOCKS, 0, "at least N blocks live at any of the points"),
 	CONDITION("min=allocations", "N", MIN_ALLOCATIONS, 0,
 		  "at least N allocations in the whole run"),

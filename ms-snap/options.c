@@ -69,8 +69,8 @@ static const struct ms_cli_option rows[] = {
 	{"symbols=embed", 0, NULL, ms_cli_flag, MS_AT(embed), 6,
 	 "append the symbols to the trace itself; writes no snapshot"},
 	{"symbols=held", 0, "FILE", ms_cli_name, MS_AT(held), 0,
-	 "with embed: open files of modules, a line each: number of the trace on the command line, "
-	 "of the module, and of the descriptor; as ms-record hands them on"},
+	 "with embed, for ms-record: FILE lists open descriptors of modules, one per line: numbers "
+	 "of the trace among the operands, of the module in it, and of the descriptor"},
 	{"without", 0, "WHAT", NULL, MS_WHOLE(0), 0, "leave out"},
 	{"without=symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
 	 "the search for symbols that the trace does not hold"},
@@ -138,10 +138,11 @@ static int check(const struct options *o, struct ms_err *err)
 			     "-o, --at, --without=symbols, --wrapper, --anonymize and --dataset "
 			     "do not go with it");
 	if (o->held && !o->embed)
-		return ms_err_set(err, "--symbols=held goes with --symbols=embed");
+		return ms_err_set(err, "--symbols=held needs --symbols=embed");
 	if (o->no_symbols && (o->sysroot || o->debug_dirs.n || o->debuginfod_ns))
-		return ms_err_set(err, "--without=symbols looks for none: sysroot, debug-dir and "
-				       "debuginfod of --symbols do not go with it");
+		return ms_err_set(err,
+				  "--without=symbols cannot be combined with sysroot, debug-dir "
+				  "or debuginfod of --symbols: it looks for no symbols");
 	for (size_t i = 0; i < o->inputs.n; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
 			return ms_err_set(err, "standard input is a terminal: name a trace");

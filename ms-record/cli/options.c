@@ -81,7 +81,7 @@ static const struct ms_cli_option rows[] = {
 	 "the end"},
 	{"retention=memory", 0, "SIZE", ms_cli_size,
 	 MS_RANGE(record.scan.retention_bytes, "1M", NULL), 0,
-	 "memory that this may use (default: an eighth of what is free)"},
+	 "memory that the search may use (default: an eighth of what is free)"},
 	{"retention-at", 0, "WHAT", NULL, MS_WHOLE(0), 0,
 	 "scan for leaks, and for what keeps blocks, while COMMAND runs"},
 	{"retention-at=live", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_live, "", NULL), 0,
@@ -115,7 +115,7 @@ static const struct ms_cli_option rows[] = {
 	{.help = "Sampling /proc only, without recording allocations"},
 	{"poll", 0, "[WHAT]", ms_cli_flag, MS_AT(poll.on), 10,
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
-	 "(default 1s), -d, -o and -q as above"},
+	 "(default 1s), -d, -o and -q apply, too"},
 	{"poll=csv", 0, "[FILE]-", ms_cli_name, MS_AT(poll.csv), 0,
 	 "write one CSV line per sample, to standard output or FILE"},
 	{"poll=growth", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,

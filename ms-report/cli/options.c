@@ -150,7 +150,7 @@ static const struct ms_cli_option rows[] = {
 	FORMAT("html", FORMAT_HTML, 8, "one page with charts and tables, for a browser"),
 	FORMAT("json", FORMAT_JSON, 10,
 	       "everything, with exact figures; --json=full: each site with its whole call stack"),
-	FORMAT("csv", FORMAT_CSV, 0, "one table"),
+	FORMAT("csv", FORMAT_CSV, 0, "the table of the view; of all sites by default"),
 	FORMAT("sarif", FORMAT_SARIF, 0, "findings, for code scanning"),
 	FORMAT("junit", FORMAT_JUNIT, 0, "budgets as test cases, for continuous integration"),
 	FORMAT("github", FORMAT_GITHUB, 0, "findings as annotations of a GitHub workflow"),
@@ -207,7 +207,7 @@ static const struct ms_cli_option rows[] = {
 	 "of a run of several processes (FILE.d), show this one; default: the one with the highest "
 	 "peak"},
 	{"process=only-first", 0, NULL, ms_cli_flag, MS_AT(only_first), 0,
-	 "the process of FILE itself, even if others are larger"},
+	 "the process of FILE itself, even if others have a higher peak"},
 	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,
 	 MS_AT(metric), 0,
 	 "the figure of --tree, --annotate, --by and --export; what --html shows first"},
@@ -247,7 +247,7 @@ static const struct ms_cli_option rows[] = {
 	{"fail-on=file", 0, "FILE", take_budgets, MS_WHOLE(0), 0,
 	 "budgets from FILE, one per line"},
 	{"fail-on=strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
-	 "status 2 if the pattern of a budget's site() matches nothing"},
+	 "status 2 if the pattern of a budget's site() or kept() matches nothing"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
 	 "explain a term of a report; all: every term"},
@@ -288,7 +288,7 @@ static const struct ms_cli_old olds[] = {
 static const struct ms_cli_tool tool = {
 	"ms-report",
 	"ms-report [options] [INPUT[@POINT]]...\n",
-	"Reports on INPUT: a trace, a folder of traces, a snapshot or a comparison of two; "
+	"Reports on INPUT: a trace, a folder of traces, a snapshot, or a comparison by ms-diff; "
 	"without INPUT, on what is piped in.",
 	"  ms-report run.trace\n"
 	"  ms-report --html=run.html run.trace\n"

@@ -109,7 +109,7 @@ refuse "bad point 'scan:0': use" --at scan:0 run.trace
 refuse "bad point 'scan:': use" --at scan: run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace
 refuse "bad --symbols 'all': expected debug-dir:FOLDER" --symbols=all run.trace
-refuse 'looks for none: sysroot, ' --no-symbols --sysroot / run.trace
+refuse 'cannot be combined with sysroot, debug-dir or debuginfod of --symbols' --no-symbols --sysroot / run.trace
 full=$( (ulimit -f 0 && ms-snap --at -500us >/dev/null < <(cat run.trace)) 2>&1) && fail "no room for a copy of a pipe: status 0"
 [ "$full" = "ms-snap: cannot copy 'standard input' to a temporary file in /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
 refuse 'needs files' --symbols=embed -
