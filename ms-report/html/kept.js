@@ -58,7 +58,7 @@ class Icicle {
 		}
 	}
 	table() {
-		return simpleTable("What would be free if it went away", ["keeper, and below it the blocks that it keeps", "bytes", "blocks", "its own"],
+		return simpleTable("What would be free without the keeper", ["keeper, and below it the blocks that it keeps", "bytes", "blocks", "its own"],
 			this.nodes.map((n) => ["\u2003".repeat(Math.min(n.depth, 12)) + n.text, saySize(n.bytes), sayCount(n.blocks), saySize(n.own)]));
 	}
 }

@@ -234,7 +234,7 @@ static struct kept_why tell(struct model *m, const struct kept *k, const struct 
 	const char *name = kept_site(m, x->site->id, st), *when = kept_when(m, k, st);
 	if (x->wanted.number)
 		name = SAY("SITE %lld  %s", (long long)x->site->id, name);
-	w.title = !x->part_count ? SAY("%s: nothing of it is kept, %s", name, when)
+	w.title = !x->part_count ? SAY("%s: no block is kept, %s", name, when)
 				 : SAY("%s: %s in %s, %s", name, say_size(m, x->live.bytes),
 				       say_things(m, x->live.blocks, "block"), when);
 	for (size_t i = 0; i < x->part_count && i < PARTS; i++)
