@@ -30,7 +30,7 @@ const struct column columns[] = {
 	{"frees", COLUMN_COUNT, "s.frees", "blocks freed in the whole run"},
 	{"reallocations", COLUMN_COUNT, "s.reallocations", "allocations made by realloc"},
 	{"failed_allocations", COLUMN_COUNT, "s.failed_allocations",
-	 "failed calls, which returned NULL"},
+	 "allocation calls that failed and returned NULL"},
 	{"temporary", COLUMN_COUNT, "s.temporary",
 	 "blocks freed by their thread before it allocated anything else"},
 	{"lifetime", COLUMN_DURATION, "iif(s.frees > 0, s.lifetime_ns / s.frees, NULL)",

@@ -76,7 +76,7 @@ static const struct ms_cli_option rows[] = {
 	{.help = "Properties of the site"},
 	CONDITION("size", "LOW..HIGH", SIZE, 0,
 		  "at least one of its blocks has a size in this range"),
-	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "by time of allocation"},
+	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "by when its blocks were allocated, or live"},
 	CONDITION("when=first", "FROM..TO", FIRST, 0, "its first allocation is in this span"),
 	CONDITION("when=last", "FROM..TO", LAST, 0, "its last allocation is in this span"),
 	CONDITION("when=born", "FROM..TO", BORN, 0,

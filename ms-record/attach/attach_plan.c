@@ -183,7 +183,8 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 		if (!strcmp(basename(m->path), GUEST) && !a->launched)
 			return ATTACH_REFUSE(
 				a, err,
-				"it was started by ms-record, whose library is still loaded");
+				"it was started by ms-record, whose library is still loaded: to "
+				"attach later, start it with ms-record --standby");
 		if (named(m, MG_IMAGE_NAME) && !m->offset && take_image(a, m, err))
 			return -1;
 	}
