@@ -146,3 +146,17 @@ const char *ms_verdict_word(enum ms_verdict v)
 	};
 	return v < MS_VERDICTS ? words[v] : NULL;
 }
+
+const char *ms_scan_state_name(uint64_t state)
+{
+	static const char *const words[] = {
+		[MS_SCAN_DONE] = "done",       [MS_SCAN_KILLED] = "killed",
+		[MS_SCAN_TIME] = "time",       [MS_SCAN_UNREADABLE] = "unreadable",
+		[MS_SCAN_THREADS] = "threads", [MS_SCAN_LOST] = "lost",
+		[MS_SCAN_SAMPLED] = "sampled", [MS_SCAN_MEMORY] = "memory",
+		[MS_SCAN_STOPPED] = "stopped", [MS_SCAN_ENDED] = "ended",
+		[MS_SCAN_FILES] = "files",     [MS_SCAN_KEPT_MEMORY] = "memory",
+		[MS_SCAN_KEPT_TIME] = "time",
+	};
+	return state < sizeof words / sizeof *words ? words[state] : NULL;
+}

@@ -73,3 +73,5 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out);
  * is zero; later `out` is the previous root. Returns false if there is none. Skips roots that are
  * out of order or have no blocks. */
 bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out);
+/* Returns the word that snapshots use for MS_SCAN_*: "done", "killed", ...; NULL = unknown. */
+const char *ms_scan_state_name(uint64_t state);

@@ -230,7 +230,7 @@ static int64_t put_keeping(struct comparing *c, struct ms_insert *in, const stru
 	const struct keeper_set *set = x->row->set;
 	struct diff_row row = {.id = id, .keeper = k, .sides = x->sides, .own = x};
 	row.kind = set ? "shared" : k->kind;
-	row.name = set ? keeper_set_name(&c->arena, set) : k->name;
+	row.name = set ? ms_keeper_set_name(&c->arena, set) : k->name;
 	put(in, &row);
 	size_t i = x->number ? MS_COUNT_UP_TO(c->below.v, c->below.n, keeping, x->number - 1) : 0;
 	for (; i < c->below.n && c->below.v[i].keeping == x->number; i++) {

@@ -127,27 +127,6 @@ static const struct keeper_set *read_set(struct model *m, const struct kept *k,
 	return set;
 }
 
-/* Returns the name of a keeper in a list of several. */
-static const char *listed(struct ms_arena *a, const struct keeper *x)
-{
-	const char *name = x->name ?: x->kind;
-	return x->thread ? ms_arena_printf(a, "%s of thread '%s'", name, x->thread) : name;
-}
-
-enum { NAMED = 3 };
-const char *keeper_set_name(struct ms_arena *a, const struct keeper_set *set)
-{
-	const char *s = "";
-	size_t more = set->n > NAMED ? set->n - NAMED : 0;
-	for (size_t i = 0; i + more < set->n; i++)
-		s = ms_arena_printf(a, "%s%s%s", s, i ? " + " : "", listed(a, set->v[i]));
-	if (set->others && !more)
-		return ms_arena_printf(a, "%s%sothers", s, *s ? " + " : "");
-	return !more ? s
-		     : ms_arena_printf(a, "%s + %s%zu more", s, set->others ? "at least " : "",
-				       more + set->others);
-}
-
 /* ---- rows ---- */
 
 static void read_rows(struct model *m, struct kept *k, const struct kept_scan *s)

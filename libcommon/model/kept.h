@@ -10,30 +10,10 @@
  */
 #pragma once
 
+#include "libcommon/names/keepers.h"
 #include "model.h"
 
 #include <string.h>
-
-struct keeper {
-	int64_t id;
-	const char *kind; /* "variable", "frame", ...; see ms-snapshot(5) */
-	const char *name, *module, *file, *type,
-		*thread;               /* NULL = not known; `thread`: name of its thread */
-	uint64_t size, line;           /* UNKNOWN = not known */
-	int64_t site;                  /* of a mapping: where it was made; 0 = not known */
-	const struct keeper *observes; /* keeper that owns what this one reaches as well, or NULL */
-	uint64_t observers;            /* number of keepers that observe this one */
-};
-
-/* Describes keepers that only together keep something. */
-struct keeper_set {
-	const struct keeper **v;
-	size_t n;
-	bool others; /* there are more keepers than these */
-};
-
-/* Returns the names of a set's keepers, of three at most: "g_by_id + g_by_name + 2 more". */
-const char *keeper_set_name(struct ms_arena *a, const struct keeper_set *set);
 
 struct kept_row {
 	int64_t id;

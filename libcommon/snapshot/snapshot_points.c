@@ -146,13 +146,8 @@ static struct spot at_mark(const struct running *p, const struct ms_point *want)
 
 static struct spot at_scan(const struct ms_recording *glance, uint64_t number)
 {
-	for (size_t i = 0; i < glance->verdicts.n; i++) {
-		const struct ms_verdict_record *v = &glance->verdicts.v[i];
-		if (v->is_scan && v->scan.scan == number)
-			return (struct spot){MS_KEPT_MOMENT, v->scan.time_ns, MS_NEVER,
-					     v->scan.event};
-	}
-	return (struct spot){0};
+	const struct ms_verdict_scan *s = ms_recording_scan(glance, number);
+	return s ? (struct spot){MS_KEPT_MOMENT, s->time_ns, MS_NEVER, s->event} : (struct spot){0};
 }
 
 /* Returns the first time `clock` (ns after midnight UTC) at or after the start, in ns since the

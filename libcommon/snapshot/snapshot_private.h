@@ -215,8 +215,6 @@ int ms_fill_frees(struct ms_fill *w);
 int ms_fill_sampled(struct ms_fill *w);
 /* Writes resident, resident_site and resident_file. */
 int ms_fill_resident(struct ms_fill *w);
-/* Returns the name of a scan's state, or NULL if the state is unknown. */
-const char *ms_scan_state_name(uint64_t state);
 /* Writes scan and site_verdict, and the results of the scan at the end for the process. */
 int ms_fill_verdicts(struct ms_fill *w);
 /* Writes retention, keeper, keeper_set and kept. */

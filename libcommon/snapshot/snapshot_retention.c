@@ -2,7 +2,6 @@
  * Writes what keeps live blocks reachable: tables retention, keeper, keeper_set and kept.
  */
 #include "format/trace.h"
-#include "libcommon/base/path.h"
 #include "libcommon/symbols/frame_places.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
@@ -12,38 +11,6 @@
 #include <string.h>
 
 /* ---- which scans ---- */
-
-/* Tells whether the trace has the head of that scan, which has its moment. */
-static bool has_scan(const struct ms_recording *t, uint64_t scan)
-{
-	for (size_t i = 0; i < t->verdicts.n; i++)
-		if (t->verdicts.v[i].is_scan && t->verdicts.v[i].scan.scan == scan)
-			return true;
-	return false;
-}
-
-/* Tells whether all rows are there, and each retains at least what it has itself and what the rows
- * below it retain, so that no sum of figures is too large. */
-static bool adds_up(const struct ms_recording *t, const struct ms_retention_scan *s)
-{
-	struct left {
-		uint64_t bytes, blocks;
-	} *left = ms_xcalloc(s->row_count + 1, sizeof *left);
-	bool good = s->row_count == s->head.rows && s->head.kept_bytes <= INT64_MAX;
-	left[0] = (struct left){s->head.kept_bytes, INT64_MAX};
-	for (size_t i = 0; i < s->row_count && good; i++) {
-		const struct ms_retention_row *r = &t->retention.rows.v[s->first_row + i];
-		struct left *above = &left[r->parent];
-		good = r->retained_bytes <= above->bytes && r->retained_blocks <= above->blocks &&
-		       r->bytes <= r->retained_bytes && r->blocks <= r->retained_blocks;
-		above->bytes -= r->retained_bytes;
-		above->blocks -= r->retained_blocks;
-		left[r->row] =
-			(struct left){r->retained_bytes - r->bytes, r->retained_blocks - r->blocks};
-	}
-	free(left);
-	return good;
-}
 
 /* Lists the scans that are written, and which of them have rows. */
 struct work {
@@ -117,43 +84,6 @@ static struct ms_variable declaration_of(const struct ms_fill *w,
 	return v;
 }
 
-/* Cuts what compilers append to names: "[abi:cxx11]", and Rust's "::h0123456789abcdef". */
-static void cut_suffixes(char *name)
-{
-	for (char *tag; (tag = strstr(name, "[abi:")) && strchr(tag, ']');) {
-		const char *rest = strchr(tag, ']') + 1;
-		memmove(tag, rest, strlen(rest) + 1);
-	}
-	size_t n = strlen(name);
-	if (n > 19 && !memcmp(name + n - 19, "::h", 3) &&
-	    strspn(name + n - 16, "0123456789abcdef") == 16)
-		name[n - 19] = '\0';
-}
-
-/* Returns a symbol for people, in the arena; NULL for "". */
-static const char *plain_name(struct ms_arena *a, const char *symbol)
-{
-	static const char vtable[] = "vtable for ";
-	char *plain = ms_demangle(symbol), *name = ms_arena_strdup(a, plain ? plain : symbol);
-	free(plain);
-	if (!strncmp(name, vtable, sizeof vtable - 1))
-		name += sizeof vtable - 1;
-	cut_suffixes(name);
-	return *name ? name : NULL;
-}
-
-static const char *name_of(struct ms_arena *a, const struct ms_retention_root *root,
-			   const char *module, const struct ms_location *at)
-{
-	if (root->kind == MS_KEEPER_FRAME)
-		return at->function;
-	bool section = root->kind == MS_KEEPER_SECTION ||
-		       (root->kind == MS_KEEPER_THREAD_LOCAL && *root->name == '.');
-	if (section && module)
-		return ms_arena_printf(a, "%s %s", ms_base_name(module), root->name);
-	return plain_name(a, root->name);
-}
-
 static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 {
 	return node && node < w->r->node_count ? w->r->site_of_node[node] : 0;
@@ -174,7 +104,7 @@ static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_ret
 	uint32_t site = mapping ? site_at(w, root->stack) : 0;
 	ms_put_row(in, ms_int("process", w->p->id), ms_int("scan", root->scan),
 		   ms_int("id", root->root), ms_text("kind", ms_keeper_word(root->kind)),
-		   ms_text("name", name_of(&k->arena, root, module, &at)),
+		   ms_text("name", frame ? at.function : ms_root_name(&k->arena, root, module)),
 		   ms_text("module", module),
 		   m ? ms_address("offset", root->offset) : ms_null("offset"),
 		   ms_int_if("size", root->size, root->size),
@@ -256,7 +186,7 @@ static void put_row(struct work *k, struct ms_insert *in, const struct ms_retent
 		   ms_int_if("mapped_bytes", mapping, r->mapped_bytes),
 		   ms_int_if("offset", offset, r->offset), ms_int("depth", r->depth ? r->depth : 1),
 		   ms_int("rest", (r->flags & MS_KEPT_REST) != 0),
-		   ms_text("type", plain_name(&k->arena, r->type)),
+		   ms_text("type", ms_symbol_plain(&k->arena, r->type)),
 		   ms_text("path", path_of(w, &k->arena, r)),
 		   ms_int_if("path_blocks", r->path_root && r->path_blocks, r->path_blocks),
 		   ms_int_if("path_cut", r->path_root, r->path_cut));
@@ -280,9 +210,8 @@ int ms_fill_retention(struct ms_fill *w)
 	k.known = ms_xcalloc(k.n, sizeof *k.known);
 	k.done = ms_xcalloc(k.n, sizeof *k.done);
 	for (size_t i = 0; i < k.n; i++) {
-		k.known[i] = has_scan(w->t, k.v[i].head.scan);
-		k.done[i] =
-			k.known[i] && k.v[i].head.state == MS_SCAN_DONE && adds_up(w->t, &k.v[i]);
+		k.known[i] = ms_recording_scan(w->t, k.v[i].head.scan) != NULL;
+		k.done[i] = k.known[i] && ms_retention_is_whole(w->t, &k.v[i]);
 	}
 	int rc = put_scans(&k) || put_keepers(&k) || put_sets(&k) || put_rows(&k) ? -1 : 0;
 	MS_FREE(k.known, k.done);

@@ -12,21 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const state_names[] = {
-	[MS_SCAN_DONE] = "done",       [MS_SCAN_KILLED] = "killed",
-	[MS_SCAN_TIME] = "time",       [MS_SCAN_UNREADABLE] = "unreadable",
-	[MS_SCAN_THREADS] = "threads", [MS_SCAN_LOST] = "lost",
-	[MS_SCAN_SAMPLED] = "sampled", [MS_SCAN_MEMORY] = "memory",
-	[MS_SCAN_STOPPED] = "stopped", [MS_SCAN_ENDED] = "ended",
-	[MS_SCAN_FILES] = "files",     [MS_SCAN_KEPT_MEMORY] = "memory",
-	[MS_SCAN_KEPT_TIME] = "time",
-};
-
-const char *ms_scan_state_name(uint64_t state)
-{
-	return MS_WORD(state_names, state);
-}
-
 /* Returns the site with this innermost stack node, plus one; 0 = none. */
 static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 {

@@ -40,6 +40,14 @@ struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame
 bool ms_variable_told(const struct ms_recording *t, uint32_t module, uint64_t address,
 		      bool in_thread, struct ms_variable *out);
 
+/* Returns a symbol for people, in the arena, without what compilers append to it, and without
+ * "vtable for "; NULL for "". */
+const char *ms_symbol_plain(struct ms_arena *a, const char *symbol);
+/* Returns the name of a root that is no frame: its symbol for people, "libfoo.so .bss"; NULL = it
+ * has none. `module`: path, or NULL. */
+const char *ms_root_name(struct ms_arena *a, const struct ms_retention_root *root,
+			 const char *module);
+
 /* Holds an address to look up in the files of its module. Borrowed from the recording. */
 struct ms_frame_question {
 	struct ms_symbols_module module;

@@ -499,6 +499,14 @@ const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t
 	return s;
 }
 
+const struct ms_verdict_scan *ms_recording_scan(const struct ms_recording *t, uint64_t number)
+{
+	for (size_t i = 0; i < t->verdicts.n; i++)
+		if (t->verdicts.v[i].is_scan && t->verdicts.v[i].scan.scan == number)
+			return &t->verdicts.v[i].scan;
+	return NULL;
+}
+
 bool ms_recording_is_polled(const struct ms_recording *t)
 {
 	return t->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL;

@@ -221,6 +221,11 @@ uint64_t ms_recording_length(const struct ms_recording *t);
 bool ms_recording_exited(const struct ms_recording *t);
 /* Returns the scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
+/* Returns the scan of that number; NULL = the trace does not have it. */
+const struct ms_verdict_scan *ms_recording_scan(const struct ms_recording *t, uint64_t number);
+/* Tells whether all rows of a retention scan are there, and each retains at least what it has itself
+ * and what the rows below it retain, so that no sum of figures is too large. */
+bool ms_retention_is_whole(const struct ms_recording *t, const struct ms_retention_scan *s);
 /* Tells whether ms-record --poll made the trace, which has samples of /proc only. */
 bool ms_recording_is_polled(const struct ms_recording *t);
 /* Tells whether a loss record counts lost events, rather than events left out in a pause or beyond

@@ -4,6 +4,7 @@
  * Numbers of roots, sets and rows have no gaps, so that after a lost block no row is given to
  * another root: the records that follow are refused, and the head tells that rows are missing.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "recording_private.h"
@@ -103,4 +104,26 @@ bool ms_recording_add_retention(struct ms_recording *t, struct ms_record rec)
 	default:
 		return v.row.scan == s->head.scan && add_row(t, s, v.row);
 	}
+}
+
+bool ms_retention_is_whole(const struct ms_recording *t, const struct ms_retention_scan *s)
+{
+	struct left {
+		uint64_t bytes, blocks;
+	} *left = ms_xcalloc(s->row_count + 1, sizeof *left);
+	bool good = s->head.state == MS_SCAN_DONE && s->row_count == s->head.rows &&
+		    s->head.kept_bytes <= INT64_MAX;
+	left[0] = (struct left){s->head.kept_bytes, INT64_MAX};
+	for (size_t i = 0; i < s->row_count && good; i++) {
+		const struct ms_retention_row *r = &t->retention.rows.v[s->first_row + i];
+		struct left *above = &left[r->parent];
+		good = r->retained_bytes <= above->bytes && r->retained_blocks <= above->blocks &&
+		       r->bytes <= r->retained_bytes && r->blocks <= r->retained_blocks;
+		above->bytes -= r->retained_bytes;
+		above->blocks -= r->retained_blocks;
+		left[r->row] =
+			(struct left){r->retained_bytes - r->bytes, r->retained_blocks - r->blocks};
+	}
+	free(left);
+	return good;
 }

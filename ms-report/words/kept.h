@@ -38,8 +38,6 @@ const char *kept_remark(struct model *m, const struct site *s, const struct styl
  * g_by_id + g_by_name 1.0 %", or NULL. */
 const char *kept_shares(struct model *m, const struct site *s, const struct style *st);
 
-/* ---- kept_types.c ---- */
-
 /* Returns a type, cleaned and, unless full names are requested, in few words: "map<string,
  * Session*>"; NULL = not known. */
 const char *kept_type(struct model *m, const char *type, const struct style *st);

@@ -5,11 +5,14 @@
 
 #include "names.h"
 
+#include "libcommon/names/types.h"
+
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-enum { NAMED = 3 }; /* keepers that a label names */
+/* NAMED: keepers that a label names. TYPE_COLUMNS: most columns of a type. */
+enum { NAMED = 3, TYPE_COLUMNS = 32 };
 
 static bool is(const struct keeper *k, const char *kind)
 {
@@ -21,44 +24,23 @@ static const char *clean(struct model *m, const char *s, const struct style *st)
 	return s ? name_clean(&m->arena, s, st->ascii) : NULL;
 }
 
-/* Returns a C++ or Rust name, shortened unless full names are requested. */
-static const char *shortened(struct model *m, const char *s, const struct style *st)
-{
-	return s ? clean(m, st->full_names ? s : ms_name_short(&m->arena, s), st) : NULL;
-}
-
-/* Returns " of thread 'x'" or the like; "" if the thread is not known. */
-static const char *of_thread(struct model *m, const struct keeper *k, const char *format,
-			     const struct style *st)
-{
-	return k->thread ? SAY("%s'%s'", format, clean(m, k->thread, st)) : "";
-}
-
 const char *keeper_short(struct model *m, const struct keeper *k, const struct style *st)
 {
-	bool frame = is(k, "frame"), local = is(k, "thread_local"), variable = is(k, "variable");
-	/* a variable may be of a function, whose "()" tell so: "Bus::instance()::bus" */
-	bool brief = frame || ((local || variable) && k->name && strchr(k->name, '<'));
-	const char *name = brief ? shortened(m, k->name, st) : clean(m, k->name, st);
-	if (variable)
-		return SAY("global %s", name ?: "(unknown)");
-	if (is(k, "shared"))
-		return SAY("shared by %s", clean(m, k->name, st));
-	if (frame || local) {
-		const char *what = frame && !name ? "stack" : frame ? "frame " : "thread_local ";
-		return SAY("%s%s%s%s", of_thread(m, k, "thread ", st), k->thread ? ", " : "", what,
-			   name
-				   ?: local ? "(unknown)"
-					    : "");
-	}
-	if (is(k, "registers") || is(k, "control"))
-		return SAY("%s%s", is(k, "control") ? "control block" : "registers",
-			   of_thread(m, k, " of thread ", st));
-	if (is(k, "mapping") && !name)
-		return k->size == UNKNOWN ? "mapping" : SAY("mapping of %s", say_size(m, k->size));
-	if (is(k, "other") && !name)
-		return "memory that is not recorded";
-	return name ?: *k->kind ? clean(m, name ?: k->kind, st) : "(unknown)";
+	return clean(m, ms_keeper_name(&m->arena, k, st->full_names), st);
+}
+
+const char *kept_type(struct model *m, const char *type, const struct style *st)
+{
+	struct ms_arena *a = &m->arena;
+	if (!type || st->full_names)
+		return type ? name_clean(a, type, st->ascii) : NULL;
+	type = name_clean(a, ms_type_short(a, type), st->ascii);
+	const char *end = strrchr(type, '>');
+	if (!end)
+		return name_cut(a, type, TYPE_COLUMNS, st->ascii);
+	/* what follows a template's arguments, such as " *", is no part of a function's name */
+	const char *base = ms_arena_strndup(a, type, (size_t)(end + 1 - type));
+	return ms_arena_printf(a, "%s%s", name_fit(a, base, TYPE_COLUMNS, st->ascii), end + 1);
 }
 
 /* Returns where a keeper is declared, "svc.cc:53"; "" = not known. */
@@ -86,7 +68,7 @@ struct keeper kept_name(struct model *m, const struct kept_row *row)
 	if (row->keeper)
 		return *row->keeper;
 	return (struct keeper){.kind = row->set ? "shared" : "",
-			       .name = row->set ? keeper_set_name(&m->arena, row->set) : NULL,
+			       .name = row->set ? ms_keeper_set_name(&m->arena, row->set) : NULL,
 			       .line = UNKNOWN,
 			       .size = UNKNOWN};
 }
@@ -147,39 +129,12 @@ const char *kept_when(struct model *m, const struct kept *k, const struct style 
 	for (size_t i = 1; i < k->scan_count; i++)
 		if (strcmp(k->scans[i].label ?: "request", s->label ?: "request") != 0)
 			return "as of the last scan of each process";
-	if (strcmp(label, "end") == 0)
-		return "as of the end";
-	if (strncmp(label, "mark:", 5) == 0)
-		label = SAY("mark %s", label + 5);
-	else
-		label = strcmp(label, "request") == 0 ? "a scan" : SAY("scan %s", label);
-	return k->scan_count > 1 || s->time_ns == UNKNOWN
-		       ? SAY("as of %s", label)
-		       : SAY("as of %s at %s", label, say_time(m, s->time_ns));
+	return ms_keeper_moment(&m->arena, label, k->scan_count > 1 ? UNKNOWN : s->time_ns);
 }
 
 const char *kept_unknown(const struct kept *k)
 {
-	static const char *const words[][2] = {
-		{"memory", "more memory was needed than ms-record --retention=memory allows"},
-		{"time", "the scan would have taken too long"},
-		{"unreadable", "some of the program's memory could not be read"},
-		{"threads", "the program's threads could not be stopped"},
-		{"lost", "events were lost"},
-		{"sampled", "only a sample of the blocks was recorded"},
-		{"killed", "the program was killed, or ended without exit()"},
-		{"ended", "the program ended before the scan was done"},
-		{"stopped", "recording had already stopped"},
-		{"files", "the recorder ran out of file descriptors"},
-		{"damaged", "the scan's data in the trace is incomplete"},
-	};
-	const char *state = k->scans[0].state;
-	if (kept_done(k))
-		return NULL;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strcmp(state, words[i][0]) == 0)
-			return words[i][1];
-	return "the scan failed";
+	return kept_done(k) ? NULL : ms_keeper_unknown(k->scans[0].state);
 }
 
 static bool is_site(void *arg, const struct site *s)

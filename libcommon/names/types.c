@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Types of what keeps blocks alive, and of these blocks, in few words: of templates of the C++
- * library only the arguments that a reader knows, "map<string, Session*>".
+ * Types in few words: of templates of the C++ library only the arguments that a reader knows,
+ * "map<string, Session*>".
  */
-#include "kept.h"
+#include "types.h"
 
-#include "names.h"
+#include "libcommon/base/arena.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
-enum { COLUMNS = 32, DEEPEST = 16 }; /* DEEPEST: nested templates that are read */
+enum { DEEPEST = 16 }; /* DEEPEST: nested templates that are read */
 
 /* Lists templates whose further arguments are mostly the default ones. */
 static const struct {
@@ -105,11 +106,10 @@ static const char *read_type(const char *s, char **to, unsigned depth)
 	return s;
 }
 
-/* Returns a type without the arguments of templates that nobody asks for. */
-static const char *brief(struct model *m, const char *type)
+const char *ms_type_short(struct ms_arena *a, const char *type)
 {
 	/* no argument grows by more than a blank and what stands for shared_ptr */
-	char *text = ms_arena_alloc(&m->arena, 3 * strlen(type) + 32), *to = text;
+	char *text = ms_arena_alloc(a, 3 * strlen(type) + 32), *to = text;
 	for (const char *s = type; *s;) {
 		s = read_type(s, &to, 0);
 		if (*s)
@@ -117,18 +117,4 @@ static const char *brief(struct model *m, const char *type)
 	}
 	*to = 0;
 	return text;
-}
-
-const char *kept_type(struct model *m, const char *type, const struct style *st)
-{
-	struct ms_arena *a = &m->arena;
-	if (!type || st->full_names)
-		return type ? name_clean(a, type, st->ascii) : NULL;
-	type = name_clean(a, brief(m, type), st->ascii);
-	const char *end = strrchr(type, '>');
-	if (!end)
-		return name_cut(a, type, COLUMNS, st->ascii);
-	/* what follows a template's arguments, such as " *", is no part of a function's name */
-	const char *base = ms_arena_strndup(a, type, (size_t)(end + 1 - type));
-	return ms_arena_printf(a, "%s%s", name_fit(a, base, COLUMNS, st->ascii), end + 1);
 }

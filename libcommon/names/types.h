@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * Shortens types for a screen.
+ */
+#pragma once
+
+struct ms_arena;
+
+/* Returns a C++ type without the arguments of templates that nobody asks for: "map<string,
+ * Session*>". Other types are returned as they are. */
+const char *ms_type_short(struct ms_arena *a, const char *type);
