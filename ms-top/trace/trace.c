@@ -100,25 +100,6 @@ void trace_close(struct trace *t)
 
 /* ---- reading on ---- */
 
-/* Drops everything derived from the present recording, which is about to be replaced. */
-static void leave(void *arg)
-{
-	struct trace *t = arg;
-	past_drop(t->past);
-	ms_names_forget(t->names);
-	t->shown = NULL;
-	t->seen.rec = NULL;
-	t->whole.of = 0;
-	t->in_past = t->waiting = t->has_base = t->in_site = false;
-	t->site_count = t->thread_count = t->base_count = 0;
-	t->before = (struct trace_total){0};
-	t->rates = (struct trace_rates){0};
-	t->detail = (struct site_detail){0};
-	tree_forget(t);
-	for (int i = 0; i < TRACE_VIEWS; i++)
-		list_init(&t->lists[i]);
-}
-
 /* Forgets all sums; rates begin with the allocations in `s`, or with none if it is NULL. */
 static void forget_sums(struct trace *t, const struct past_state *s)
 {
@@ -130,6 +111,24 @@ static void forget_sums(struct trace *t, const struct past_state *s)
 			.before = s && i < s->thread_count ? s->thread_before[i] : 0};
 	t->before = s ? s->before : (struct trace_total){0};
 	t->seen.rec = NULL;
+}
+
+/* Drops everything derived from the present recording, which is about to be replaced. */
+static void leave(void *arg)
+{
+	struct trace *t = arg;
+	past_drop(t->past);
+	ms_names_forget(t->names);
+	t->shown = NULL;
+	t->whole.of = 0;
+	t->in_past = t->waiting = t->has_base = t->in_site = false;
+	t->site_count = t->thread_count = t->base_count = 0;
+	forget_sums(t, NULL);
+	t->rates = (struct trace_rates){0};
+	t->detail = (struct site_detail){0};
+	tree_forget(t);
+	for (int i = 0; i < TRACE_VIEWS; i++)
+		list_init(&t->lists[i]);
 }
 
 static void take_past(struct trace *t)

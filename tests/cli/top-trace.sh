@@ -201,6 +201,38 @@ done
 "$record" -q -o exec.trace --follow=all sh -c 'exec "$0"' "$traced" < <(echo hoard 7) >said || fail 'sh -c exec'
 timeout 600 "$T" --json -n 1 exec.trace | jq -e '.command | test("^traced")' >/dev/null || fail 'not followed over exec'
 
+# while it is watched: rates are of the new program alone, whose sites have the numbers of others
+cat >twice.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile last;
+static void churn(int n) { while (n--) free(last = malloc(100)); }
+int main(int argc, char **argv)
+{
+	churn(argc < 2 ? 20000 : 5000);
+	while (access(argc < 2 ? "seen.once" : "seen.twice", F_OK))
+		usleep(10000);
+	return argc < 2 ? execl(argv[0], argv[0], "again", (char *)NULL) : 0;
+}
+END
+gcc -g -O1 -fno-builtin -o twice twice.c || fail gcc
+"$record" -q -o twice.trace --follow=all ./twice &
+recorder=$!
+timeout 600 "$T" --json -d 200ms twice.trace >twice.frames &
+top=$!
+until_true eval "jq -e 'select(.allocations == 20000)' twice.frames >/dev/null"
+kill -STOP $top # it sees no end of the old program, only the new one
+touch seen.once
+until_true eval "timeout 600 '$T' --json -n 1 twice.trace | jq -e 'select(.allocations == 5000)' >/dev/null"
+kill -CONT $top
+until_true eval "jq -e 'select(.allocations == 5000)' twice.frames >/dev/null"
+touch seen.twice
+wait $recorder || fail "twice: status $?"
+wait $top || fail "ms-top of twice: status $?"
+jq -se '[.[] | select((.command | endswith(" again")) and .state == "recording" and .rates.allocations_per_second > 0)] |
+	length > 0 and all((([.sites[].allocations_per_second] | add) - .rates.allocations_per_second) | fabs < 1)' twice.frames >/dev/null ||
+	fail "rates after exec: $(jq -c '[.command, .state, .rates, .sites]' twice.frames)"
+
 # ---- a file that is written bit by bit ----
 "$record" -q -o whole.trace "$traced" < <(for n in 1 2 3 4 5 6 7 8; do echo "churn 20000" && echo "hoard 10$n"; done) >said
 coproc FEED { "$feed" whole.trace fed.trace; }
