@@ -90,7 +90,7 @@ static _Noreturn void report(const struct child *c, const char *program, bool fu
 {
 	static const char *const formats[ANSWER_KINDS] = {
 		[ANSWER_PAGE] = "--html",    [ANSWER_JSON] = "--json", [ANSWER_HEAP] = "--pprof",
-		[ANSWER_ALLOCS] = "--pprof", [ANSWER_TEXT] = "--text",
+		[ANSWER_ALLOCS] = "--pprof", [ANSWER_TEXT] = "--text", [ANSWER_RETAINED] = "--json",
 	};
 	const char *args[8] = {"ms-report", "--allow=partial", "--quiet", formats[c->kind]};
 	size_t n = 4;
@@ -98,6 +98,8 @@ static _Noreturn void report(const struct child *c, const char *program, bool fu
 		args[n++] = "--layout=go"; /* Go's types only, as stores make a series per type */
 	if (c->kind == ANSWER_ALLOCS)
 		args[n++] = "--metric=allocated";
+	if (c->kind == ANSWER_RETAINED)
+		args[n++] = "--retained";
 	if (full_names)
 		args[n++] = "--full-names";
 	args[n] = "-";

@@ -182,4 +182,5 @@ const char pprof_index[] =
 	"<li><a href=\"allocs\">allocs</a>: the same profile</li>\n"
 	"<li><a href=\"cmdline\">cmdline</a>, <a href=\"symbol\">symbol</a></li>\n"
 	"<li><a href=\"../../\">the page</a>, <a href=\"../../report.json\">JSON</a>, "
+	"<a href=\"../../retained.json\">what keeps blocks alive</a>, "
 	"<a href=\"../../metrics\">metrics</a></li>\n</ul></body></html>\n";

@@ -152,7 +152,7 @@ void request_wake(struct request *q)
 static const char *const types[ANSWER_KINDS] = {
 	[ANSWER_PAGE] = "text/html; charset=utf-8",  [ANSWER_JSON] = "application/json",
 	[ANSWER_HEAP] = "application/octet-stream",  [ANSWER_ALLOCS] = "application/octet-stream",
-	[ANSWER_TEXT] = "text/plain; charset=utf-8",
+	[ANSWER_TEXT] = "text/plain; charset=utf-8", [ANSWER_RETAINED] = "application/json",
 };
 
 /* Answers with a report. `name`: name for saving it as a file, NULL = to be displayed. */
@@ -224,6 +224,11 @@ static enum MHD_Result get_page(struct request *q)
 static enum MHD_Result get_json(struct request *q)
 {
 	return answer_report(q, ANSWER_JSON, 0, NULL);
+}
+
+static enum MHD_Result get_retained(struct request *q)
+{
+	return answer_report(q, ANSWER_RETAINED, 0, NULL);
 }
 
 /* ---- what is made here ---- */
@@ -306,6 +311,7 @@ static const struct route {
 } routes[] = {
 	{"/", get_page, false},
 	{"/report.json", get_json, false},
+	{"/retained.json", get_retained, false},
 	{"/metrics", get_metrics, false},
 	{"/debug/pprof/", get_index, false},
 	{"/debug/pprof/heap", get_heap, false},

@@ -15,6 +15,7 @@
 enum answer_kind {
 	ANSWER_PAGE,
 	ANSWER_JSON,
+	ANSWER_RETAINED,
 	ANSWER_HEAP, /* differs from ANSWER_ALLOCS only in the type shown first */
 	ANSWER_ALLOCS,
 	ANSWER_TEXT,

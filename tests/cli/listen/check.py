@@ -110,6 +110,29 @@ def answers(recorded, served):
     expect("HEAD", (status, data), (200, b""))
 
 
+def retained(recorded, served):
+    """What keeps blocks alive: nothing is known before a scan; then as ms-report --json --retained has it of the file."""
+    report = json.loads(served.get("/retained.json")[2])
+    expect("before a scan", ("retention" in report, report["views"][0]), (False, {"view": "retained", "rows": []}))
+    subprocess.run([BIN + "/ms-record", "--tell", recorded.trace, "retention"], check=True, stdout=subprocess.DEVNULL)
+    until("a scan", lambda: "retention" in json.loads(served.get("/retained.json")[2]))
+    status, headers, text = served.get("/retained.json")
+    expect("retained.json", (status, headers["content-type"]), (200, "application/json"))
+    report = json.loads(text)
+    scan = report["retention"]["scans"][0]
+    expect("scan", [scan[k] for k in ("scan", "label", "state", "live_bytes", "kept_bytes", "unreachable_bytes")],
+           [1, "request", "done", 120288, 120288, 0])
+    first = report["retention"]["keepers"][0]
+    expect("keeper", [first[k] for k in ("keeper", "name", "thread", "type", "retained_bytes", "retained_blocks", "observers")],
+           ["variable", "kept", None, "void **", 120000, 140, 0])
+    rows = report["views"][0]["rows"]
+    below = {r["function"]: [r["bytes"], r["blocks"]] for r in rows if r["function"] in ("hoard", "work")}
+    expect("rows", below, {"hoard": [100000, 100], "work": [20000, 40]})
+    own = json.loads(subprocess.run([BIN + "/ms-report", "-q", "--json", "--retained", recorded.trace], stdout=subprocess.PIPE).stdout)
+    expect("as ms-report", (report["retention"], rows), (own["retention"], own["views"][0]["rows"]))
+    expect("report.json", json.loads(served.get("/report.json")[2])["retention"], own["retention"])
+
+
 def differences(recorded, served):
     found = {}
 
@@ -383,6 +406,7 @@ def main():
     recorded.tell("churn 0")
     served = Served("--listen", "0", "run.trace")
     answers(recorded, served)
+    retained(recorded, served)
     differences(recorded, served)
     refusals(served)
     broken(served)
