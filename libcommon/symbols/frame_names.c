@@ -25,7 +25,15 @@ struct slot {
 
 struct question {
 	uint32_t frame, module;
+	uint32_t variable; /* index of the variable that is asked for, + 1; 0 = a frame is */
 	struct ms_frame_question ask;
+};
+
+struct variable {
+	uint32_t module;
+	uint64_t address;
+	bool in_thread, answered;
+	struct ms_variable at;
 };
 
 struct ms_names {
@@ -42,6 +50,7 @@ struct ms_names {
 	struct slot *slots; /* indexed by frame number */
 	size_t count;
 	bool stop, busy; /* busy: a question is being looked up */
+	MS_ARRAY(struct variable) variables;
 	MS_ARRAY(struct question) questions;
 	size_t taken; /* number of questions removed from the queue */
 	uint64_t answered;
@@ -88,19 +97,38 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 
+/* Looks up a variable. Releases the lock meanwhile. */
+static void answer_variable(struct ms_names *n, const struct question *q)
+{
+	struct variable v = n->variables.v[q->variable - 1];
+	pthread_mutex_unlock(&n->lock);
+	ms_symbols_variable(n->symbols, handle_of(n, q), v.address, v.in_thread, &v.at);
+	pthread_mutex_lock(&n->lock);
+	v.answered = true;
+	n->variables.v[q->variable - 1] = v;
+}
+
+static void answer_frame(struct ms_names *n, const struct question *q)
+{
+	pthread_mutex_unlock(&n->lock);
+	struct slot s = look_up(n, q);
+	pthread_mutex_lock(&n->lock);
+	/* in the meantime the trace may have named the frame */
+	if (n->slots[q->frame].state == ASKED)
+		n->slots[q->frame] = s;
+}
+
 /* Answers all queued questions. Releases the lock only during a lookup. */
 static void answer_all(struct ms_names *n)
 {
 	while (n->taken < n->questions.n && !n->stop) {
 		struct question q = n->questions.v[n->taken++];
 		n->busy = true;
-		pthread_mutex_unlock(&n->lock);
-		struct slot s = look_up(n, &q);
-		pthread_mutex_lock(&n->lock);
+		if (q.variable)
+			answer_variable(n, &q);
+		else
+			answer_frame(n, &q);
 		n->busy = false;
-		/* in the meantime the trace may have named the frame */
-		if (n->slots[q.frame].state == ASKED)
-			n->slots[q.frame] = s;
 		n->answered++;
 	}
 	n->questions.n = n->taken = 0;
@@ -212,13 +240,37 @@ struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording 
 	return names;
 }
 
+bool ms_names_variable(struct ms_names *n, const struct ms_recording *t, uint32_t module,
+		       uint64_t address, bool in_thread, struct ms_variable *out)
+{
+	struct question q = {.module = module};
+	*out = (struct ms_variable){0};
+	if (ms_variable_told(t, module, address, in_thread, out))
+		return true;
+	pthread_mutex_lock(&n->lock);
+	const struct variable *v = n->variables.v, *end = v + n->variables.n;
+	while (v < end &&
+	       (v->module != module || v->address != address || v->in_thread != in_thread))
+		v++;
+	bool found = v < end && v->answered;
+	if (found)
+		*out = v->at;
+	if (v == end && ms_frame_question(t, &(struct ms_frame){.module = module}, &q.ask)) {
+		*MS_PUSH(&n->variables) = (struct variable){module, address, in_thread, false, {0}};
+		q.variable = (uint32_t)n->variables.n;
+		ask(n, &q);
+	}
+	pthread_mutex_unlock(&n->lock);
+	return found;
+}
+
 void ms_names_forget(struct ms_names *n)
 {
 	pthread_mutex_lock(&n->lock);
 	n->questions.n = n->taken = 0;
 	while (n->busy)
 		pthread_cond_wait(&n->changed, &n->lock);
-	n->handles.n = 0;
+	n->handles.n = n->variables.n = 0;
 	if (n->count)
 		memset(n->slots, 0, n->count * sizeof *n->slots);
 	pthread_mutex_unlock(&n->lock);
@@ -240,5 +292,5 @@ void ms_names_free(struct ms_names *n)
 	ms_symbols_free(n->symbols);
 	ms_arena_free(&n->arena);
 	ms_arena_free(&n->lookup);
-	MS_FREE(n->slots, n->handles.v, n->questions.v, n);
+	MS_FREE(n->slots, n->handles.v, n->variables.v, n->questions.v, n);
 }

@@ -42,7 +42,11 @@ void ms_names_free(struct ms_names *n);
  * least one logical frame, possibly without a name. The result is valid until the next call of
  * ms_names_forget, or until the trace gets symbols of its own. */
 struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording *t, uint32_t frame);
-/* Returns the number of frames looked up so far. *pending: some frames are still queued. */
+/* Finds where a variable is declared: in the trace's symbols, else in files (ms_symbols_variable),
+ * which it never waits for. Returns false, with `out` all zero, as long as that is not known. */
+bool ms_names_variable(struct ms_names *n, const struct ms_recording *t, uint32_t module,
+		       uint64_t address, bool in_thread, struct ms_variable *out);
+/* Returns the number of frames and variables looked up so far. *pending: some are still queued. */
 uint64_t ms_names_answers(struct ms_names *n, bool *pending);
 /* Removes the frames of a recording that is about to be closed. */
 void ms_names_forget(struct ms_names *n);
