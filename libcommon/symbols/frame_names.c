@@ -248,14 +248,16 @@ bool ms_names_variable(struct ms_names *n, const struct ms_recording *t, uint32_
 	if (ms_variable_told(t, module, address, in_thread, out))
 		return true;
 	pthread_mutex_lock(&n->lock);
-	const struct variable *v = n->variables.v, *end = v + n->variables.n;
-	while (v < end &&
-	       (v->module != module || v->address != address || v->in_thread != in_thread))
-		v++;
-	bool found = v < end && v->answered;
+	const struct variable *v = NULL;
+	for (size_t i = 0; i < n->variables.n && !v; i++) {
+		const struct variable *x = &n->variables.v[i];
+		if (x->module == module && x->address == address && x->in_thread == in_thread)
+			v = x;
+	}
+	bool found = v && v->answered;
 	if (found)
 		*out = v->at;
-	if (v == end && ms_frame_question(t, &(struct ms_frame){.module = module}, &q.ask)) {
+	if (!v && ms_frame_question(t, &(struct ms_frame){.module = module}, &q.ask)) {
 		*MS_PUSH(&n->variables) = (struct variable){module, address, in_thread, false, {0}};
 		q.variable = (uint32_t)n->variables.n;
 		ask(n, &q);
