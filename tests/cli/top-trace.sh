@@ -218,14 +218,14 @@ END
 gcc -g -O1 -fno-builtin -o twice twice.c || fail gcc
 "$record" -q -o twice.trace --follow=all ./twice &
 recorder=$!
-timeout 600 "$T" --json -d 200ms twice.trace >twice.frames &
+"$T" --json -d 200ms twice.trace >twice.frames &
 top=$!
-until_true eval "jq -e 'select(.allocations == 20000 and .rates.allocations_per_second > 0)' twice.frames >/dev/null"
+until_true eval "jq -se 'any(.allocations == 20000 and .rates.allocations_per_second > 0)' twice.frames >/dev/null"
 kill -STOP $top # it sees no end of the old program, only the new one
 touch seen.once
 until_true eval "timeout 600 '$T' --json -n 1 twice.trace | jq -e 'select(.allocations == 5000)' >/dev/null"
 kill -CONT $top
-until_true eval "jq -e 'select(.allocations == 5000 and .rates.allocations_per_second > 0)' twice.frames >/dev/null"
+until_true eval "jq -se 'any(.allocations == 5000 and .rates.allocations_per_second > 0)' twice.frames >/dev/null"
 touch seen.twice
 wait $recorder || fail "twice: status $?"
 wait $top || fail "ms-top of twice: status $?"
