@@ -10,8 +10,9 @@
  *           chosen.c figures of the selected process only; limits.c when growth reaches a limit;
  *           maps.c a process's mappings, which tell whether it is being recorded
  *   trace/  trace.c a growing trace: reads and sums it up; past.c its state at an earlier moment;
- *           trace_*.c its sorted rows, its call tree, names of call stacks, one site; record.c runs
- *           ms-record for a chosen process; save.c snapshots
+ *           trace_*.c its sorted rows, its call tree, names of call stacks, one site, what keeps
+ *           blocks alive; record.c runs ms-record for a chosen process, or to ask a recorder;
+ *           save.c snapshots
  *   rows/   rows.c chooses and orders the visible processes: filter, groups, tree; columns.c their
  *           columns; list.c the selection, which stays with its row
  *   json/   frames as JSON

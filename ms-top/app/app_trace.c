@@ -10,6 +10,7 @@
 #include "ms-top/trace/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
+#include "format/trace.h"
 
 /* ---- looking ---- */
 
@@ -100,6 +101,8 @@ static void again(struct app *a)
 	trace_rows(a->trace);
 	if (a->trace->view == TRACE_TREE)
 		tree_make(a->trace);
+	if (a->trace->view == TRACE_KEPT)
+		kept_make(a->trace);
 }
 
 static void show(struct app *a, int view)
@@ -195,6 +198,11 @@ static void enter(struct app *a, int arg)
 		return;
 	if (t->view == TRACE_SITES) {
 		open_site(a, (uint32_t)l->selected);
+	} else if (t->view == TRACE_KEPT && !kept_toggle(t, l->at)) {
+		uint32_t row = t->kept.b.v[t->kept.rows.v[l->at]].row;
+		uint32_t node = kept_node(t, kept_row(t, row)->stack);
+		if (node)
+			open_site(a, node);
 	} else if (t->view == TRACE_TREE && !tree_toggle(t, l->at)) {
 		const struct trace_branch *b = &t->tree.b.v[t->tree.rows.v[l->at]];
 		open_site(a, b->site);
@@ -251,6 +259,24 @@ static void save(struct app *a, int arg)
 		app_say(a, "a snapshot is already being written");
 }
 
+/* Asks the recorder for a retention scan, whose answer is shown as a message. */
+static void scan(struct app *a, int arg)
+{
+	(void)arg;
+	struct trace *t = a->trace;
+	struct ms_err err = {0};
+	pid_t pid = (pid_t)t->follow->rec->info.number[MS_INFO_PID];
+	a->frozen = false;
+	if (t->asking)
+		app_say(a, "a retention scan is already being made");
+	else if (t->follow->file != MS_FILE_THERE)
+		app_say(a, "the trace file no longer exists");
+	else if ((t->asking = recorder_tell(t->follow->path, pid, "retention", &err)))
+		app_say(a, "scanning what keeps blocks alive");
+	else
+		app_say(a, "%.250s", err.text);
+}
+
 static void back(struct app *a, int confirmed)
 {
 	struct trace *t = a->trace;
@@ -304,6 +330,7 @@ static const struct deed deeds[] = {
 	{ACT_VIEW_3, show, TRACE_THREADS},
 	{ACT_VIEW_4, show, TRACE_TIMELINE},
 	{ACT_VIEW_5, show, TRACE_SIZES},
+	{ACT_VIEW_6, show, TRACE_KEPT},
 	{ACT_NEXT_VIEW, next_view, 1},
 	{ACT_SORT_NEXT, sort_by, 1},
 	{ACT_SORT_PREVIOUS, sort_by, -1},
@@ -318,6 +345,7 @@ static const struct deed deeds[] = {
 	{ACT_FAR_LATER, travel, 10},
 	{ACT_LIVE, live, 0},
 	{ACT_WRITE, save, 0},
+	{ACT_SCAN, scan, 0},
 	{ACT_REFRESH, reread, 0},
 	{ACT_NONE, NULL, 0},
 };

@@ -120,6 +120,36 @@ static void put_sites(struct ms_json *j, struct trace *t)
 	ms_json_close(j, ']');
 }
 
+/* Writes what keeps blocks alive, as of the last retention scan, with the keys of ms-report --json. */
+static void put_retention(struct ms_json *j, struct trace *t)
+{
+	const struct ms_retention_head *h = kept_head(t);
+	uint64_t known = kept_unknown(t) ? UINT64_MAX : 0; /* OR-ed with figures, makes them null */
+	struct ms_arena a = {0};
+	if (!h)
+		return;
+	ms_json_format(j,
+		       "retention:{scans:[{scan:%lu label:%s time_ns:%lu state:%s live_bytes:%lu"
+		       " kept_bytes:%lu unreachable_bytes:%lu}] keepers:[",
+		       h->scan, t->kept.label, t->kept.ns, t->kept.state, h->live_bytes | known,
+		       h->kept_bytes | known, h->unreachable_bytes | known);
+	kept_make(t);
+	uint32_t b = t->kept.rows.n ? t->kept.b.v[0].first : 0;
+	for (; b; b = t->kept.b.v[b].next) {
+		const struct kept_branch *x = &t->kept.b.v[b];
+		const struct ms_retention_row *row = kept_row(t, x->row);
+		struct keeper k = kept_name(t, &a, row);
+		ms_json_format(j,
+			       "{keeper:%s name:%s module:%s thread:%s file:%s line:%lu type:%s"
+			       " retained_bytes:%lu retained_blocks:%lu observers:%lu}",
+			       *k.kind ? k.kind : NULL, k.name, k.module, k.thread, k.file, k.line,
+			       k.type, x->bytes, x->blocks,
+			       row->root ? kept_observed(t, row->root).n : UINT64_MAX);
+	}
+	ms_json_format(j, "]}");
+	ms_arena_free(&a);
+}
+
 void json_trace(struct json_line *to, struct trace *t)
 {
 	for (uint64_t seen = UINT64_MAX; trace_names_came(t, &seen);) {
@@ -130,6 +160,7 @@ void json_trace(struct json_line *to, struct trace *t)
 		ms_json_number(&j, "hidden", t->hidden);
 		put_sites(&j, t);
 		put_threads(&j, t);
+		put_retention(&j, t);
 		json_end(&j);
 	}
 }

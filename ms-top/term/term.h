@@ -57,6 +57,7 @@ enum action {
 	ACT_VIEW_3,
 	ACT_VIEW_4,
 	ACT_VIEW_5,
+	ACT_VIEW_6,
 	ACT_NEXT_VIEW,
 	ACT_SORT_NEXT,
 	ACT_SORT_PREVIOUS,
@@ -76,6 +77,7 @@ enum action {
 	ACT_REFRESH,
 	ACT_RECORD,
 	ACT_WRITE,
+	ACT_SCAN,
 	ACT_COPY,
 	ACT_EARLIER,
 	ACT_LATER,
@@ -97,9 +99,10 @@ enum {
 	IN_THREADS = 32,
 	IN_TIMELINE = 64,
 	IN_SIZES = 128,
-	IN_TRACE = IN_SITES | IN_TREE | IN_THREADS | IN_TIMELINE | IN_SIZES,
-	IN_SITE = 256,
-	IN_ALL = 511
+	IN_KEPT = 256,
+	IN_TRACE = IN_SITES | IN_TREE | IN_THREADS | IN_TIMELINE | IN_SIZES | IN_KEPT,
+	IN_SITE = 512,
+	IN_ALL = 1023
 };
 /* Limits in columns of a key's name and help, so that two keys fit side by side in 80 columns. */
 #define KEYS_NAME 8

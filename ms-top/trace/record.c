@@ -25,6 +25,7 @@ struct recorder {
 	int said;    /* pipe from the recorder's standard error */
 	int status;
 	bool told;
+	pid_t of;     /* process of which the answer is wanted; 0 = of no other one */
 	ino_t before; /* inode of an older file with the trace's name; 0 = none */
 	char trace[320];
 	char text[1024];
@@ -45,35 +46,59 @@ void program_find(const char *name, char *path, size_t room)
 	snprintf(path, room, "%s", name);
 }
 
-static void become(const struct recorder *r, pid_t pid, int said)
+/* Becomes ms-record with these arguments, NULL-terminated; its messages go to `said`, and so does
+ * its output if `answers`. */
+static _Noreturn void become(const char *const *args, int said, bool answers)
 {
-	char program[4096], number[16];
+	char program[4096];
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
-	snprintf(number, sizeof number, "%d", (int)pid);
 	program_find("ms-record", program, sizeof program);
 	int null = open("/dev/null", O_RDWR);
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
+	if (answers)
+		dup2(said, STDOUT_FILENO);
 	dup2(said, STDERR_FILENO);
-	execlp(program, "ms-record", "-o", r->trace, "-p", number, (char *)NULL);
+	execvp(program, (char *const *)args);
 	fprintf(stderr, "cannot run 'ms-record': %s\n", strerror(errno));
 	_exit(125);
 }
 
-struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
+/* Starts the child of `r`. Returns `r`, or NULL with `err` set and `r` freed. */
+static struct recorder *start(struct recorder *r, const char *const *args, bool answers,
+			      struct ms_err *err)
 {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0) {
 		ms_err_sys(err, "cannot create a pipe");
+		free(r);
 		return NULL;
 	}
+	r->said = ends[0];
+	fcntl(r->said, F_SETFL, O_NONBLOCK);
+	r->child = fork();
+	if (r->child == 0)
+		become(args, ends[1], answers);
+	close(ends[1]);
+	if (r->child > 0)
+		return r;
+	ms_err_sys(err, "cannot start ms-record");
+	close(r->said);
+	free(r);
+	return NULL;
+}
+
+struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
+{
 	struct recorder *r = ms_xcalloc(1, sizeof *r);
+	char number[16];
+	snprintf(number, sizeof number, "%d", (int)pid);
 	snprintf(r->trace, sizeof r->trace, "%.255s.%d.trace", name, (int)pid);
 	for (char *c = r->trace; *c; c++)
 		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* '%' too, because ms-record
@@ -83,18 +108,16 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 		r->trace[0] = '_';
 	struct stat st;
 	r->before = stat(r->trace, &st) == 0 ? st.st_ino : 0;
-	r->said = ends[0];
-	fcntl(r->said, F_SETFL, O_NONBLOCK);
-	r->child = fork();
-	if (r->child == 0)
-		become(r, pid, ends[1]);
-	close(ends[1]);
-	if (r->child > 0)
-		return r;
-	ms_err_sys(err, "cannot start ms-record");
-	close(r->said);
-	free(r);
-	return NULL;
+	const char *const args[] = {"ms-record", "-o", r->trace, "-p", number, NULL};
+	return start(r, args, false, err);
+}
+
+struct recorder *recorder_tell(const char *trace, pid_t pid, const char *verb, struct ms_err *err)
+{
+	const char *const args[] = {"ms-record", "--tell", trace, verb, NULL};
+	struct recorder *r = ms_xcalloc(1, sizeof *r);
+	r->of = pid;
+	return start(r, args, true, err);
 }
 
 const char *recorder_started(const struct recorder *r)
@@ -127,11 +150,19 @@ static void hear(struct recorder *r)
 		r->child = 0;
 }
 
-/* Copies the recorder's first line with an error message, if there is one. */
+/* Copies the recorder's first line with an error message, if there is one, else the last line about
+ * the process that was asked about, else the first line. */
 static void last_words(const struct recorder *r, char *text, size_t room)
 {
-	const char *line = strstr(r->text, "ms-record: ");
-	line = line ? line + strlen("ms-record: ") : r->text;
+	char mine[32];
+	snprintf(mine, sizeof mine, " (pid %d): ", (int)r->of);
+	const char *line = strstr(r->text, "ms-record: "), *last = NULL;
+	for (const char *at = strstr(r->text, mine); at; at = strstr(at + 1, mine))
+		last = at;
+	while (!line && last && last > r->text && last[-1] != '\n')
+		last--;
+	line = line ? line + strlen("ms-record: ") : last;
+	line = line ?: r->text;
 	snprintf(text, room, "%.*s", (int)strcspn(line, "\n"), line);
 }
 

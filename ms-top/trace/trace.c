@@ -88,12 +88,14 @@ void trace_close(struct trace *t)
 	if (!t)
 		return;
 	recorder_stop(t->recorder);
+	recorder_stop(t->asking);
 	save_free(t->save);
 	past_free(t->past);
 	ms_names_free(t->names);
 	ms_follow_close(t->follow);
 	pattern_set(&t->filter, "");
 	tree_free(&t->tree);
+	kept_free(&t->kept);
 	MS_FREE(t->sites, t->threads, t->base_sites, t->rows.v, t->ids, t->thread_rows.v,
 		t->size_rows.v, t->site_threads, t);
 }
@@ -127,6 +129,7 @@ static void leave(void *arg)
 	t->rates = (struct trace_rates){0};
 	t->detail = (struct site_detail){0};
 	tree_forget(t);
+	kept_forget(t);
 	for (int i = 0; i < TRACE_VIEWS; i++)
 		list_init(&t->lists[i]);
 }
@@ -165,6 +168,10 @@ int trace_work(struct trace *t, struct ms_err *err)
 		save_ended(t->save, t->news, sizeof t->news);
 	if (t->recorder && !t->news[0])
 		recorder_ended(t->recorder, t->news, sizeof t->news);
+	if (t->asking && !t->news[0] && recorder_ended(t->asking, t->news, sizeof t->news)) {
+		recorder_stop(t->asking);
+		t->asking = NULL;
+	}
 	return rc;
 }
 
@@ -438,6 +445,9 @@ void trace_look(struct trace *t)
 	}
 	if (t->view == TRACE_TREE && !same)
 		tree_make(t);
+	kept_look(t);
+	if (t->view == TRACE_KEPT)
+		kept_make(t);
 	if (t->in_site)
 		site_look(t, t->detail.node);
 	look_ahead(t);

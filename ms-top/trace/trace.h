@@ -6,6 +6,7 @@
  *   trace.c              sums of either: total, sites, threads, sizes; trends, forecasts
  *   trace_rows.c         sites in their order; trace_tree.c the tree of callers
  *   trace_names.c        what a call stack is called; trace_site.c all about one site
+ *   trace_kept.c         what keeps blocks alive
  */
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/units.h"
+#include "libcommon/names/keepers.h"
 #include "libcommon/trace/follow.h"
 #include "libcommon/symbols/frame_names.h"
 #include "libcommon/stats/trend.h"
@@ -36,6 +38,7 @@ enum trace_view {
 	TRACE_THREADS,
 	TRACE_TIMELINE,
 	TRACE_SIZES,
+	TRACE_KEPT,
 	TRACE_VIEWS
 };
 
@@ -139,12 +142,50 @@ struct trace_tree {
 	size_t ids_room;
 };
 
+/* Describes a branch of the tree of what keeps blocks alive; see trace_kept.c. */
+struct kept_branch {
+	uint32_t row;         /* its row with most bytes of its own, by number */
+	uint32_t id;          /* number of its first row */
+	uint32_t parent;      /* index of the parent, which is lower; 0 = the root */
+	uint32_t first, next; /* first child, next sibling; 0 = none */
+	uint32_t depth;       /* number of ancestors below the root */
+	uint64_t place;       /* hash of the place of its blocks; 0 = none */
+	uint64_t own_blocks;
+	uint64_t bytes, blocks; /* retained: its own, and those of all branches below it */
+	uint64_t offset;        /* of the pointer in the parent's blocks; UINT64_MAX = differs */
+	bool linked;            /* its blocks point to each other */
+	bool open;              /* its children are shown */
+};
+/* Tells by how many roots a root is observed. */
+struct kept_observed {
+	uint32_t first; /* number of the first of them */
+	size_t n;
+};
+struct trace_kept {
+	const char *label; /* of the scan that is shown, "request"; NULL = there is none */
+	uint64_t ns;       /* when it was made, since the start of the recording */
+	size_t scan;       /* its index in the recording */
+	const char *state; /* "done", or why it tells nothing */
+	struct kept_observed *observed; /* by number of the root, of scan `observed_of` */
+	size_t observed_of, observed_count, observed_room;
+	MS_ARRAY(struct kept_branch) b;
+	struct ms_lookup by_place;
+	uint32_t *of_row; /* by row number: its branch */
+	uint8_t *open;    /* by row number: see is_open */
+	size_t row_room, open_room;
+	uint64_t made;           /* scan and number of names known when the tree was made */
+	MS_ARRAY(uint32_t) rows; /* visible branches, in order */
+	uint64_t *ids;
+	size_t ids_room, top; /* top: number of keepers */
+};
+
 struct trace {
 	struct ms_follow *follow;
 	struct ms_names *names;
 	struct past *past;
 	struct save *save;
 	struct recorder *recorder;  /* recorder that we started, or NULL */
+	struct recorder *asking;    /* asks the recorder for a scan; NULL = none was asked for */
 	struct ms_recording *shown; /* recording of the latest update: follow->rec, or an
 					     earlier state */
 	bool in_past, partial;      /* partial: only live figures are known of an earlier
@@ -182,6 +223,7 @@ struct trace {
 	size_t trend_turn;
 	MS_ARRAY(uint64_t) thread_rows, size_rows; /* threads and size classes, sorted */
 	struct trace_tree tree;
+	struct trace_kept kept;
 	struct site_detail detail;
 	struct site_thread *site_threads; /* scratch memory, by thread */
 	size_t site_threads_room;
@@ -271,6 +313,49 @@ bool tree_toggle(struct trace *t, size_t row);
 /* Drops the tree, as the recording is about to be replaced. */
 void tree_forget(struct trace *t);
 void tree_free(struct trace_tree *tree);
+/* Return hashes: of a number or a text, continuing `h`. */
+uint64_t tree_mix(uint64_t h, uint64_t v);
+uint64_t tree_mix_text(uint64_t h, const char *s);
+
+/* ---- trace_kept.c ---- */
+
+/* Holds what a keeper, or a set of them, keeps of a site. */
+struct trace_keeper {
+	uint32_t top;  /* number of its row */
+	uint32_t most; /* number of the row of the site with most bytes */
+	uint64_t bytes, blocks;
+};
+
+/* Chooses the last retention scan up to the moment that is shown, one that is done if any is. */
+void kept_look(struct trace *t);
+/* Makes the tree of what it tells. */
+void kept_make(struct trace *t);
+/* Opens or closes the branch at a row. Returns false if it has no children. */
+bool kept_toggle(struct trace *t, size_t row);
+/* Drops the scan, as the recording is about to be replaced. */
+void kept_forget(struct trace *t);
+void kept_free(struct trace_kept *k);
+/* Finds what keeps the blocks of a site, most bytes first: fills `v` with at most `room` elements, and
+ * sets *bytes to the sum of all. Returns the number of all. */
+size_t kept_of_site(const struct trace *t, uint32_t node, struct trace_keeper *v, size_t room,
+		    uint64_t *bytes);
+/* Returns the head of the scan, NULL = there is none to show; kept_unknown: why it tells nothing, in
+ * words, NULL = it does, or there is none. */
+const char *kept_unknown(const struct trace *t);
+const struct ms_retention_head *kept_head(const struct trace *t);
+struct kept_observed kept_observed(const struct trace *t, uint64_t root);
+/* Returns the stack node of a row or root, 0 = none; kept_row, kept_root: a row or a root of the
+ * scan by its number. */
+uint32_t kept_node(const struct trace *t, uint64_t stack);
+const struct ms_retention_row *kept_row(const struct trace *t, uint64_t number);
+const struct ms_retention_root *kept_root(const struct trace *t, uint64_t number);
+/* Returns a root as a keeper; kept_name: what a row without parent stands for, with where it is
+ * declared; of a set one of kind "shared", with the names of its keepers as its name, of the rest one
+ * of kind "". `site` is the stack node. Texts are in the arena, or borrowed. */
+struct keeper kept_keeper(const struct trace *t, struct ms_arena *a,
+			  const struct ms_retention_root *root);
+struct keeper kept_name(const struct trace *t, struct ms_arena *a,
+			const struct ms_retention_row *row);
 
 /* ---- trace_names.c ---- */
 
@@ -367,6 +452,9 @@ void program_find(const char *name, char *path, size_t room);
 /* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. Returns NULL with
  * `err` set on failure. */
 struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
+/* Starts ms-record --tell TRACE VERB; recorder_ended returns the line of its answer about process
+ * `pid`. Returns NULL with `err` set on failure. */
+struct recorder *recorder_tell(const char *trace, pid_t pid, const char *verb, struct ms_err *err);
 /* Returns the path of the recorder's trace once the trace exists; else NULL. */
 const char *recorder_started(const struct recorder *r);
 /* Tells whether the recorder is running. `r` may be NULL. */

@@ -73,7 +73,8 @@ void draw_last_line(struct grid *g, const struct screen_state *st)
 	}
 }
 
-#define NAMES_FROM 60                              /* least columns for the names of all views */
+/* Least columns for the names of `n` views. */
+#define NAMES_FROM(n) ((n) > 5 ? 68 : 60)
 #define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* columns of a key and its help */
 
 enum { HELP_LINES = 96 };
@@ -140,9 +141,10 @@ int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now)
 {
 	int col = 0;
 	for (int i = 0; i < n; i++) {
-		const char *text = i == now                ? words_print("[%d %s]", i + 1, names[i])
-				   : g->cols >= NAMES_FROM ? words_print("%d %s", i + 1, names[i])
-							   : words_print("%d", i + 1);
+		const char *text = i == now ? words_print("[%d %s]", i + 1, names[i])
+				   : g->cols >= NAMES_FROM(n)
+					   ? words_print("%d %s", i + 1, names[i])
+					   : words_print("%d", i + 1);
 		int width = grid_put(g, row, col, -1, i == now ? GRID_BOLD : GRID_DIM, text);
 		grid_click(g, row, col, width, GRID_VIEW + (unsigned)i);
 		col += width + 1;

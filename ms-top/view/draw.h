@@ -65,6 +65,11 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 		      const struct screen_state *st);
 void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t);
+/* draw_trace_kept.c: draws the view, and on the screen of a site what keeps its blocks, in at most
+ * the rows up to `end`. Returns the first row after that. */
+void draw_trace_kept(struct grid *g, int row, int end, struct trace *t,
+		     const struct screen_state *st);
+int draw_trace_keepers(struct grid *g, int row, int end, struct trace *t, uint32_t node);
 /* draw_trace_names.c: draws the names of `n` sites from `top` on, one per row. */
 void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t top, size_t n);
 /* Returns a frame's name in `room` columns, complete if full names are requested. Valid until

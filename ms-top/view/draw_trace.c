@@ -25,7 +25,8 @@
 #define GLIMPSE_FROM 26
 #define NAME_LEAST 34 /* least columns of a site's name, place and distinguishing part */
 
-static const char *const view_names[] = {"Sites", "Tree", "Threads", "Timeline", "Sizes"};
+static const char *const view_names[] = {"Sites",    "Tree",  "Threads",
+					 "Timeline", "Sizes", "Kept by"};
 
 /* ---- header ---- */
 
@@ -214,11 +215,14 @@ static void draw_views(struct grid *g, int row, const struct trace *t,
 				   site_columns[t->sort].title);
 	/* only the list of sites is filtered */
 	size_t rows = t->view == TRACE_THREADS ? t->thread_rows.n
+		      : t->view == TRACE_KEPT  ? t->kept.rows.n ? t->kept.top : 0
 		      : t->view == TRACE_SITES ? t->rows.n
 					       : t->rows.n + t->hidden;
 	const char *right = words_print("%s%s%s", flags, filter, base),
 		   *many = words_print("%s %s%s", ms_format_count(count, rows),
-				       t->view == TRACE_THREADS ? "thread" : "site",
+				       t->view == TRACE_THREADS ? "thread"
+				       : t->view == TRACE_KEPT  ? "keeper"
+								: "site",
 				       rows == 1 ? "" : "s");
 	bool fits =
 		grid_width(g, right) + grid_width(g, sort) + grid_width(g, many) < g->cols - col;
@@ -417,6 +421,9 @@ static void draw_view(struct grid *g, int row, int end, struct trace *t,
 		return;
 	case TRACE_SIZES:
 		draw_trace_sizes(g, row, end, t, st);
+		return;
+	case TRACE_KEPT:
+		draw_trace_kept(g, row, end, t, st);
 		return;
 	default:
 		break;

@@ -361,6 +361,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	} else {
 		grid_put(g, row++, 1, -1, GRID_DIM, "this site had allocated nothing yet");
 	}
+	row = draw_trace_keepers(g, row, row + (end - row) / 3, t, node);
 	int room = end - row, boxes = box_rows(g, t, true);
 	boxes = boxes < room / 2 ? boxes : room / 2;
 	struct frames x = {.g = g, .t = t, .st = st, .row = row, .end = end - boxes};

@@ -82,6 +82,8 @@ keys 5
 sees '^> +32 - +63 +0 +0 +5\.00 k +100 %'
 sees '^ +512 - +1023 +391 K +400 +400 +0 %'
 keys Tab
+sees '\[6 Kept by\]'
+keys Tab
 sees '\[1 Sites\]'
 keys / hoard Enter
 sees '^> .* hoard'
@@ -135,9 +137,9 @@ for size in '40 10' '200 60' '60 20' '400 100' '80 24' '120 40'; do
 	# shellcheck disable=SC2086
 	set -- $size
 	$S resize-window -x "$1" -y "$2"
-	for view in 1 2 3 4 5; do
+	for view in 1 2 3 4 5 6; do
 		keys $view
-		sees "\\[$view [STZ]" "at $size"
+		sees "\\[$view [KSTZ]" "at $size"
 	done
 	keys 1 Enter
 	sees '^─* ?[─]+ ' "a site at $size"

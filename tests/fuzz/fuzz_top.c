@@ -50,9 +50,10 @@ static void damage(const struct file *f, unsigned with)
 static void press(struct app *a, unsigned with)
 {
 	/* none that writes a file or starts a recorder */
-	static const int typed[] = {'j', 'k', 'G', 'g', KEY_PPAGE, KEY_NPAGE, '\n', 27,  's', 'S',
-				    'v', '1', '2', '3', '4',       '5',       '\t', 'b', '[', ']',
-				    '{', '}', 'f', 'a', '/',       KEY_END,   'F',  12,  '?', 'n'};
+	static const int typed[] = {'j',  'k',     'G', 'g', KEY_PPAGE, KEY_NPAGE, '\n', 27,
+				    's',  'S',     'v', '1', '2',       '3',       '4',  '5',
+				    '\t', 'b',     '[', ']', '{',       '}',       'f',  'a',
+				    '/',  KEY_END, 'F', 12,  '?',       'n',       '6'};
 	app_key(a, typed[with % (sizeof typed / sizeof *typed)]);
 	a->quit = false;
 }
