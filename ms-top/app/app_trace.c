@@ -269,6 +269,8 @@ static void scan(struct app *a, int arg)
 	a->frozen = false;
 	if (t->asking)
 		app_say(a, "a retention scan is already being made");
+	else if (ms_recording_is_polled(t->follow->rec))
+		app_say(a, "allocations were not recorded: there is nothing to scan");
 	else if (t->follow->file != MS_FILE_THERE)
 		app_say(a, "the trace file no longer exists");
 	else if ((t->asking = recorder_tell(t->follow->path, pid, "retention", &err)))

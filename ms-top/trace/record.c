@@ -114,10 +114,18 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 
 struct recorder *recorder_tell(const char *trace, pid_t pid, const char *verb, struct ms_err *err)
 {
-	const char *const args[] = {"ms-record", "--tell", trace, verb, NULL};
+	char *path = realpath(trace, NULL), *slash = path ? strrchr(path, '/') : NULL;
+	/* traces of further images and processes are in FILE.d/, and the recorder is that of FILE */
+	bool further = slash && slash - path > 2 && memcmp(slash - 2, ".d", 2) == 0;
+	if (further)
+		slash[-2] = 0;
+	further = further && access(path, F_OK) == 0;
+	const char *const args[] = {"ms-record", "--tell", further ? path : trace, verb, NULL};
 	struct recorder *r = ms_xcalloc(1, sizeof *r);
 	r->of = pid;
-	return start(r, args, true, err);
+	r = start(r, args, true, err);
+	free(path);
+	return r;
 }
 
 const char *recorder_started(const struct recorder *r)

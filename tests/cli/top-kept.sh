@@ -162,5 +162,33 @@ finish
 keys Q
 ends 0
 
+# ---- the recorder of a trace in FILE.d/ is that of FILE; one that only polls has nothing to scan ----
+rm -f ready go
+mkfifo go
+# shellcheck disable=SC2016 # for the shell there
+"$record" -q -o exec.trace --follow=all sh -c 'exec "$0"' "$TB/targets/kept/kept" &
+recorder=$!
+until_true test -e ready
+start 100 24 -d 200ms exec.trace
+sees '^kept \([0-9]+\)   kept\.[0-9.]+\.trace   recording '
+keys K
+sees '^kept \(pid [0-9]+\): g_owner keeps 97\.7 KiB of 280\.1 KiB; '
+keys 6
+sees '\[6 Kept by\] +9 keepers$'
+finish
+keys Q
+ends 0
+"$record" --poll -q -o poll.trace sh -c 'until [ -e over ]; do sleep 0.1; done' &
+recorder=$!
+until_true test -s poll.trace
+start 100 24 -d 200ms poll.trace
+sees '   recording '
+keys K
+sees '^allocations were not recorded: there is nothing to scan$'
+: >over
+wait $recorder || fail "polling: status $?"
+keys Q
+ends 0
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
