@@ -38,6 +38,7 @@ typedef void memscope_root_fn(const void *start, size_t size);
 	}))
 #else
 extern memscope_mark_fn memscope_v1_mark __attribute__((weak));
+extern memscope_mark_fn memscope_v1_retention __attribute__((weak));
 extern memscope_alloc_fn memscope_v1_alloc __attribute__((weak));
 extern memscope_free_fn memscope_v1_free __attribute__((weak));
 extern memscope_realloc_fn memscope_v1_realloc __attribute__((weak));
@@ -56,6 +57,15 @@ extern memscope_root_fn memscope_v1_root __attribute__((weak));
 static inline void ms_mark(const char *name)
 {
 	memscope_mark_fn *f = MEMSCOPE_FUNCTION(memscope_mark_fn, memscope_v1_mark);
+	if (f)
+		f(name);
+}
+
+/* Names this moment as ms_mark does, and has ms-record find what keeps blocks reachable here. The
+ * calling thread waits until the process has been stopped for that, or a copy of it forked. */
+static inline void ms_retention(const char *name)
+{
+	memscope_mark_fn *f = MEMSCOPE_FUNCTION(memscope_mark_fn, memscope_v1_retention);
 	if (f)
 		f(name);
 }

@@ -525,6 +525,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 				i * sizeof(struct mg_hook);
 		uint64_t enter = t->patch.hook.kind == MG_HOOK_FREE     ? m->enter_free
 				 : t->patch.hook.kind == MG_HOOK_LINKER ? m->enter_linker
+				 : t->patch.hook.kind == MG_HOOK_LEAVE  ? m->enter_linker
 				 : t->patch.hook.kind == MG_HOOK_CUSTOM ? m->enter_custom
 									: m->enter_alloc;
 		patch_slot(&t->patch, enter, hook, slot);
@@ -600,6 +601,8 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	/* Without --hook, threads of a sampled process do not wait until the functions of a module
 	 * that they load are hooked: the process is polled rarely, so they would wait for long. */
 	s->mem->late_wanted = a->manifest.debug_state && (a->hooks->n || !s->mem->sample_bytes);
+	for (uint32_t i = 0; i < a->target_count; i++)
+		s->mem->exit_hooked |= a->targets[i].patch.hook.kind == MG_HOOK_LEAVE;
 	a->late = hook_late_begin(s, a);
 	for (size_t i = 0; i < a->hooks->n; i++)
 		if (a->placed[i])

@@ -208,6 +208,7 @@ static const struct {
 	{"madvise", MG_HOOK_MADVISE, false}, {"mlockall", MG_HOOK_MLOCKALL, false},
 	{"_exit", MG_HOOK_EXIT, false},      {"execve", MG_HOOK_EXECVE, false},
 	{"fexecve", MG_HOOK_FEXECVE, false}, {"execveat", MG_HOOK_EXECVEAT, false},
+	{"exit", MG_HOOK_LEAVE, false},
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
@@ -356,7 +357,9 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		uint32_t kind = functions[i].kind;
 		struct target *t = NULL;
-		if (s[i].address && ((kind != MG_HOOK_FORK && kind < MG_HOOK_EXIT) || a->launched))
+		bool always = kind != MG_HOOK_FORK && kind < MG_HOOK_EXIT;
+		if (s[i].address &&
+		    (kind == MG_HOOK_LEAVE ? a->hooks->exit : always || a->launched))
 			t = attach_add_target(a, m, functions[i].name, kind, s[i].address,
 					      s[i].bytes);
 		if (!t)

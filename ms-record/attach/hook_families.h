@@ -24,8 +24,8 @@ struct hook_families {
 
 /* Lists, as bits, the reasons to hook functions in a launched process: --hook names functions;
  * families were found; the process may load modules later; the program defines C++ operators
- * new. */
-enum { HOOKS_ASKED = 1, HOOKS_FAMILIES = 2, HOOKS_LATER = 4, HOOKS_OPERATORS = 8 };
+ * new; exit may be a moment of a scan. */
+enum { HOOKS_ASKED = 1, HOOKS_FAMILIES = 2, HOOKS_LATER = 4, HOOKS_OPERATORS = 8, HOOKS_EXIT = 16 };
 /* Returns the HOOKS_FAMILIES and HOOKS_LATER bits that apply to the process, judged by the symbols
  * of its mapped files. */
 unsigned hook_families_wanted(struct session *s);

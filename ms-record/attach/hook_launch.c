@@ -209,24 +209,39 @@ static void place_linker(struct work *w)
 		w->s->mem->late_wanted = 1;
 }
 
-static bool is_linker(const void *unused, const struct attach_map *map)
+/* Hooks exit, which the C library also calls when main returns. */
+static void place_exit(struct work *w)
+{
+	static char module[] = "libc.so.6", name[] = "exit";
+	static const struct hook_spec spec = {.module = module, .name = name};
+	struct hook_place at;
+	struct ms_err ignored = {0};
+	w->s->mem->exit_hooked = !hook_find(&w->w.modules, &spec, &at, &ignored) &&
+				 !place(w, &spec, MG_HOOK_LEAVE, &at, &ignored);
+}
+
+/* Tells whether the module is the dynamic linker or the C library. */
+static bool is_basic(const void *unused, const struct attach_map *map)
 {
 	(void)unused;
-	return !strncmp(basename(map->path), CPU_LINKER, strlen(CPU_LINKER));
+	return hook_is_runtime(map->path) ||
+	       !strncmp(basename(map->path), CPU_LINKER, strlen(CPU_LINKER));
 }
 
 static void place_all(struct work *w)
 {
 	struct session *s = w->s;
 	unsigned wanted = s->hooks_wanted;
-	bool only_later = wanted == HOOKS_LATER;
+	bool few = !(wanted & ~(unsigned)(HOOKS_LATER | HOOKS_EXIT));
 	struct hook_families known = {.next = 1, .malloc = s->mem->malloc_at, .launched = true};
 	hook_modules_read(&w->w.modules, s->process.folder, &w->w.maps, &w->w.memory,
-			  only_later ? is_linker : NULL, NULL);
+			  few ? is_basic : NULL, NULL);
 	for (size_t i = 0; i < w->hooks->n; i++)
 		place_asked(w, &w->hooks->v[i]);
 	if (wanted & (HOOKS_ASKED | HOOKS_LATER))
 		place_linker(w);
+	if (wanted & HOOKS_EXIT)
+		place_exit(w);
 	hook_late_known(s, &w->w.maps);
 	if (wanted & HOOKS_FAMILIES)
 		hook_families_each(&w->w.modules, &known, place_known, w);
@@ -240,7 +255,8 @@ static void place_all(struct work *w)
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 {
 	s->hooks_wanted = (hooks->n ? HOOKS_ASKED : 0) | hook_families_wanted(s) |
-			  (hook_operators_own(s->process.folder) ? HOOKS_OPERATORS : 0);
+			  (hook_operators_own(s->process.folder) ? HOOKS_OPERATORS : 0) |
+			  (hooks->exit ? HOOKS_EXIT : 0);
 	s->mem->hooks_wanted = s->hooks_wanted ? MG_HOOKS_WANTED : 0;
 	return s->hooks_wanted;
 }
@@ -254,8 +270,8 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 			 .hooks = hooks,
 			 .placed = placed,
 			 .err = err};
-	bool needed = s->hooks_wanted != HOOKS_LATER; /* if HOOKS_LATER is the only reason, perhaps
-							 nothing needs a hook now */
+	/* without other reasons, perhaps nothing needs a hook now; the summary tells of exit */
+	bool needed = s->hooks_wanted & ~(unsigned)(HOOKS_LATER | HOOKS_EXIT);
 	if (!receive(fd)) {
 		if (needed)
 			ms_err_set(err,

@@ -26,6 +26,7 @@ struct stats {
 
 /* Holds the guest's report on a whole program image (a process between two execs). */
 struct guest_account {
+	bool exit_hooked;                  /* the begin of exit was hooked */
 	char allocator[128], disabled[96]; /* disabled: why the guest switched itself off */
 	bool own_malloc;                   /* with preloading: the program's own malloc is hooked */
 	char missed[192];                  /* name of a function that returns blocks but is not

@@ -90,6 +90,8 @@ static const struct ms_cli_option rows[] = {
 	 "once SIZE is resident"},
 	{"retention-at=every", 0, "DUR", ms_cli_duration,
 	 MS_RANGE(record.scan.every_ns, "1s", NULL), 0, "every DUR, 1s or more"},
+	{"retention-at=exit", 0, NULL, ms_cli_flag, MS_AT(record.session.hooks.exit), 0,
+	 "when COMMAND calls exit() or returns from main, before handlers and destructors run"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "zstd compression level, 1 to 19 (default 3)"},
@@ -191,7 +193,7 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 /* Refuses scans at moments when nothing is scanned then. */
 static int check_moments(const struct control_options *r, struct ms_err *err)
 {
-	bool at = r->scan.at_live || r->scan.at_rss || r->scan.every_ns;
+	bool at = r->scan.at_live || r->scan.at_rss || r->scan.every_ns || r->session.hooks.exit;
 	const char *what = r->session.leak_mark ? "leak-check=mark" : "retention-at";
 	if (!r->session.leak_mark && !at)
 		return 0;
@@ -388,7 +390,11 @@ static void derive(struct options *o)
 	s->sharers = (uint32_t)r->pids.n;
 	s->leak_check = r->scan.wish != SCAN_NO;
 	s->begins_later = r->start_after_ns != 0;
+	s->moment_ms = r->scan.off || r->scan.wish != SCAN_AUTO || r->scan.retention == SCAN_NO
+			       ? 0
+			       : (uint32_t)(r->scan.ns / 1000000);
 	s->end_wait_ms = r->scan.off || s->attached ? 0 : (uint32_t)(r->scan.ns / 1000000);
+	s->hooks.exit |= o->standby; /* a recorder may ask for it later */
 	s->env = r->launch.env;
 	s->recorded = (s->mapped ? MS_OPTION_MMAP : 0) | (s->usable_size ? MS_OPTION_USABLE : 0) |
 		      (s->free_stacks ? MS_OPTION_FREE_STACKS : 0) |

@@ -288,6 +288,33 @@ static void print_heap(const struct image *m)
 	     PLURAL(t->live_blocks), scan_words(m, room));
 }
 
+/* Returns words for why there was no scan at the program's exit; NULL = there was one. */
+static const char *no_exit_scan(const struct image *m)
+{
+	uint64_t state = m->scan.exit_state;
+	if (state == MS_SCAN_DONE)
+		return NULL;
+	return state                         ? scan_state_words(state)
+	       : !m->guest.exit_hooked       ? "its exit function could not be hooked"
+	       : m->ending == SESSION_EXITED ? scan_state_words(MS_SCAN_KILLED)
+					     : "it was not recorded until it exited";
+}
+
+/* Prints in which programs --retention-at=exit found nothing out. */
+static void print_exit(const struct control *c, const struct image *m)
+{
+	size_t further = 0;
+	if (!c->opt->session.hooks.exit)
+		return;
+	for (size_t i = 0; i < c->images.n; i++)
+		further += &c->images.v[i] != m && c->images.v[i].kept &&
+			   no_exit_scan(&c->images.v[i]);
+	if (no_exit_scan(m))
+		line("exit", "no scan at exit: %s", no_exit_scan(m));
+	if (further)
+		line("exit", "no scan at exit in %zu further program%s", further, PLURAL(further));
+}
+
 static void print_mapped(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -637,6 +664,7 @@ void summary_print(const struct control *c)
 		print_heap(m);
 	else
 		print_no_heap(c, m);
+	print_exit(c, m);
 	print_mapped(c, m);
 	print_cost(m);
 	if (c->attached || c->attach)

@@ -14,6 +14,7 @@
 #include "ms-record/code/interpreter.h"
 #include "ms-record/session/losses.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/output.h"
 
@@ -45,6 +46,7 @@ static void take_session_counters(struct session *s)
 	s->guest.no_usable = __atomic_load_n(&m->no_usable, __ATOMIC_RELAXED) == 1;
 	s->guest.forks = __atomic_load_n(&m->forks, __ATOMIC_RELAXED);
 	s->guest.ready = __atomic_load_n(&m->guest_ready, __ATOMIC_RELAXED);
+	s->guest.exit_hooked = s->pool->head->exit_hooked;
 }
 
 static unsigned reason_of(const struct session *s)

@@ -339,7 +339,7 @@ static int new_epoch(struct session *s, struct reader *r, const struct record *c
 
 static int mark(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
 {
-	uint64_t n = word(c, 2);
+	uint64_t n = (uint32_t)word(c, 2);
 	if (n > MARK_MAX)
 		return session_damaged(s, "a mark's name is too long");
 	*words += (n + 7) / 8;
@@ -350,6 +350,7 @@ static int mark(struct session *s, struct reader *r, const struct record *c, uin
 	name[n] = '\0';
 	struct item *it = add(s, r, c->stamp, true, ITEM_MARK);
 	it->size = (uint64_t)(uintptr_t)name;
+	it->extra = (uint32_t)(word(c, 2) >> 32);
 	return 0;
 }
 

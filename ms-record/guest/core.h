@@ -602,7 +602,8 @@ void mg_unmap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, s
 		  uint64_t flags, bool done);
 void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, struct mg_span old,
 		  struct mg_span now, bool done);
-void mg_on_mark(const uint64_t *frame, const char *name);
+/* Writes an MG_MARK record. `moment`: number of a moment, 0 = none. Returns whether it was written. */
+bool mg_on_mark(const uint64_t *frame, const char *name, uint32_t moment);
 /* Writes an MG_FORK record. Returns its stamp, or 0 if it was not written. */
 uint64_t mg_on_fork(const uint64_t *frame);
 uint64_t mg_user_size(uint64_t size);
@@ -618,6 +619,17 @@ void mg_on_pause(const uint64_t *frame, bool pause);
 void mg_on_ignore(const uint64_t *frame, const void *block);
 /* Begins a forked child's session, paused if its parent was paused at the fork. */
 void mg_user_begin(struct mg_session *s);
+
+/* ---- moment.c: scans at a moment, for which the thread is held. The callee-saved registers are
+ * right below `frame`, as entry points in NAME_preload.S and hooks store them. -------------------- */
+
+/* Writes a mark and has ms-record scan the process; NULL = at exit, without a mark. */
+void mg_on_moment(const uint64_t *frame, const char *name);
+/* Clears what hooks of this thread that signal handlers interrupted have left pending: the thread
+ * exits, and they will never publish their events. */
+void mg_abandon_hooks(void);
+/* Called at the begin of exit. */
+void mg_on_exit(const uint64_t *frame);
 
 /* ---- custom.c: functions of the program that are hooked, and memscope.h's pools -------------- */
 

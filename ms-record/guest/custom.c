@@ -181,7 +181,9 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 {
 	if (h->kind == MG_HOOK_LINKER)
 		mg_custom_linker(frame);
-	if (h->kind == MG_HOOK_LINKER || passes(frame, h) || !mg_custom_is_open(frame))
+	else if (h->kind == MG_HOOK_LEAVE)
+		mg_on_exit(frame);
+	if (h->kind != MG_HOOK_CUSTOM || passes(frame, h) || !mg_custom_is_open(frame))
 		return 0;
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)

@@ -531,18 +531,20 @@ void mg_on_user_free(const uint64_t *frame, const void *block)
 	mg_leave(t);
 }
 
-void mg_on_mark(const uint64_t *frame, const char *name)
+bool mg_on_mark(const uint64_t *frame, const char *name, uint32_t moment)
 {
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
-		return;
+		return false;
 	uint32_t n = 0;
 	while (n < 255 && name[n])
 		n++;
-	mg_put_words(t, MG_MARK, &(uint64_t){n}, 1, name, n);
+	uint64_t head = n | (uint64_t)moment << 32;
+	bool put = mg_put_words(t, MG_MARK, &head, 1, name, n);
 	if (mg_passing())
 		begin_at(name);
 	mg_leave(t);
+	return put;
 }
 
 uint64_t mg_on_fork(const uint64_t *frame)

@@ -201,13 +201,16 @@ static inline bool mg_python_is_loop(const struct mg_python *p, uint64_t ip)
 	       ip - 1 - p->eval[1][0] < p->eval[1][1] - p->eval[1][0];
 }
 
-/* Describes a thread that ends the process: the program has no data left on its stack below
- * `sp`, and `regs` are its registers, bp last. */
+/* Describes a thread that ends the process, or is held at a moment: the program has no data on its
+ * stack below `sp`, and `regs` are its registers, bp last. */
 struct mg_end_frame {
 	uint64_t tp, sp; /* tp: thread pointer, 0 = unused entry; sp: stack pointer */
 	uint64_t regs[MG_KEPT + 1];
 };
-#define MG_END_FRAMES 4u
+#define MG_END_FRAMES 4u  /* of threads that end the process */
+#define MG_MOMENT_NAP 1u  /* in `moment`: there is no seccomp filter; the thread may sleep */
+#define MG_MOMENT_EXIT 1u /* in a record's number of a moment: exit begins */
+#define MG_MOMENT_NEXT 2u /* difference of the numbers of two moments */
 
 struct mg_session {
 	uint64_t magic;
@@ -241,6 +244,8 @@ struct mg_session {
 	uint64_t ranges_offset;
 	uint64_t wide_offset, wide_bytes;
 	uint32_t wide_count; /* number of rings that have a wide window */
+	uint32_t moment_ms;  /* maximum time for which moment.c holds a thread; 0 = not held */
+	uint32_t exit_scan;  /* 1: the begin of exit is such a moment */
 
 	/* The next members are one cache line, which every event reads. A forked child's session
 	 * begins as a copy of the members before `state`. */
@@ -272,27 +277,21 @@ struct mg_session {
 	/* 1: stamps are from `sequence`, whatever `clock` says; never cleared */
 	uint32_t blind;
 	uint32_t forks; /* number of forked children that are not recorded */
-	/* counted by the guest: entries of `own`; if more than MG_OWN_MAX, further ranges were not
-	 * stored */
+	/* counted by the guest: entries of `own`; those beyond MG_OWN_MAX were not stored */
 	uint32_t own_count;
 	/* 1: usable sizes were requested, but the allocator does not report them */
 	uint32_t no_usable;
 	uint64_t no_ring_lost; /* lost events of threads that found no ring */
-	uint64_t passed_early; /* allocations before the guest was ready (no thread
-				  pointer) */
+	uint64_t passed_early; /* allocations before the guest had a thread pointer */
 	uint64_t reentry_lost; /* events lost because a signal handler interrupted a hook */
-	uint64_t
-		/* stacks not taken because of the rate limit, or inside too many nested signal
-		 * handlers */
-		not_taken;
+	/* stacks not taken: rate limit, or inside too many nested signal handlers */
+	uint64_t not_taken;
 	char disabled_why[96];
 
-	/* Names of the allocators found, such as "glibc 2.36" or a module's base name; the guest
-	 * writes this once at the start. */
+	/* Allocators found, such as "glibc 2.36" or a module's base name; written at the start. */
 	char allocator[128];
 
-	/* NAME of --start-after=mark:NAME, NUL-terminated; "" = none. ms-record writes it before
-	 * the guest maps the session. */
+	/* NAME of --start-after=mark:NAME; "" = none. Written before the guest maps the session. */
 	char start_mark[256];
 
 	/* Members for forked children. ms-record writes them once, except slots_wanted and
@@ -316,8 +315,12 @@ struct mg_session {
 	uint32_t end_tid;     /* tid of the held thread */
 	/* address of the held thread's saved registers, which lie right below its stack */
 	uint64_t end_sp;
-	uint64_t end_tp; /* the held thread's thread pointer */
-	struct mg_end_frame end_frames[MG_END_FRAMES];
+	uint64_t end_tp;                                   /* the held thread's thread pointer */
+	struct mg_end_frame end_frames[MG_END_FRAMES + 1]; /* last: of moment.c */
+	/* Number of the moment at which a thread is held, plus MG_MOMENT_NAP; 0 = none; futex
+	 * word. The guest sets it, ms-record clears it, and so does a guest that gives up. */
+	uint32_t moment;
+	uint32_t exit_hooked; /* set by ms-record: 1 = exit is hooked */
 	/* main thread's sp at the program's entry, and thread pointer; 0 = unknown */
 	uint64_t main_entry, main_tp;
 	/* Start and end of the guest's private memory ranges, in which nothing belongs to the
@@ -338,9 +341,8 @@ struct mg_session {
 	/* Members for a launched program: a thread that is about to close modules first lets
 	 * ms-record read their symbols. */
 	_Alignas(64) uint32_t modules_asked; /* counted by the guest: requests to read symbols */
-	uint32_t
-		/* set by ms-record: last request of modules_asked handled; futex word */
-		modules_looked;
+	/* set by ms-record: last request of modules_asked handled; futex word */
+	uint32_t modules_looked;
 
 	/* Members for a launched program with functions to hook. When everything else is mapped,
 	 * the guest sends a message over the socket; ms-record finds the functions and patches
@@ -361,8 +363,7 @@ struct mg_session {
 	/* set by ms-record: 1 = modules opened later are searched for functions to hook */
 	uint32_t late_wanted;
 	uint32_t late_missed; /* counted by the guest: modules not searched in time */
-	/* set by ms-record: requested address of a page for hooks; set to 0 by the guest if no
-	 * page can be mapped there */
+	/* set by ms-record: address for a page for hooks; cleared by a guest that cannot map it */
 	uint64_t late_page;
 	uint64_t debug_state; /* set by ms-record: address of r_state of the dynamic linker */
 
@@ -378,8 +379,7 @@ struct mg_session {
 	uint32_t frames_count; /* number of mg_frames[] filled in; release store */
 
 	uint32_t rings_wanted; /* counted by the guest: threads waiting for a ring */
-	uint32_t rings_futex;  /* ms-record increments the word, and wakes waiting threads, when
-				  more rings are ready */
+	uint32_t rings_futex;  /* incremented by ms-record when more rings are ready; futex word */
 
 	/* Forked children use the description in the program image's session, but count `unread` in
 	 * their own. */
@@ -557,7 +557,8 @@ enum mg_kind {
 	 * it */
 	MG_THREAD = 6,
 	MG_EPOCH = 7, /* stamp, epoch: modules changed; the previous stack is empty after it */
-	MG_MARK = 8,  /* stamp, length in bytes, then the name in whole words */
+	/* stamp, length in bytes | number of a moment (moment.c) << 32, the name in whole words */
+	MG_MARK = 8,
 	MG_COPY = 9,  /* part of a stack copy: keep = offset in bytes in the copy; stamp; address of
 		       * the copy's first byte (the stack  pointer); bytes in this part; then words.
 		       * The first part (keep 0) starts with MG_COPY_REGS registers after  `bytes`,
@@ -573,9 +574,8 @@ enum mg_kind {
 			  frames */
 	MG_UNMAP = 14, /* stamp before, address, bytes, MG_MAP_*[, frames if MG_F_STACK] */
 	MG_FORK = 15,  /* stamp: this thread is about to fork */
-	MG_ALLOC_SHORT = 16, /* see MG_SHORT_* */
-	MG_PAUSE =
-		17, /* stamp, number of the change: odd = the program paused, even = it resumed */
+	MG_ALLOC_SHORT = 16,  /* see MG_SHORT_* */
+	MG_PAUSE = 17,        /* stamp, number of the change: odd = paused, even = resumed */
 	MG_USER_REALLOC = 18, /* memscope.h ms_realloc: words as MG_REALLOC; a separate heap */
 	/* Records of custom heaps, from hooked functions (struct mg_custom) or memscope.h. heap:
 	 * number of the heap; 0 = the pool's heap, or malloc's heap if there is no pool. */
@@ -700,6 +700,7 @@ enum mg_hook_kind {
 	MG_HOOK_EXECVE = 16,   /* (path, arguments, environment) */
 	MG_HOOK_FEXECVE = 17,  /* (descriptor, arguments, environment) */
 	MG_HOOK_EXECVEAT = 18, /* (folder, path, ...) */
+	MG_HOOK_LEAVE = 19,    /* exit: (status) */
 };
 
 /* Describes a function of a custom allocator: its kind, and the numbers of its arguments,
@@ -754,11 +755,10 @@ struct mg_manifest {
 	uint64_t bytes; /* size of this structure */
 	/* code that hook slots jump to, for hook kinds that have no member here */
 	uint64_t enter_alloc;
-	uint64_t enter_free;    /* code that hook slots of kind MG_HOOK_FREE jump to */
-	uint64_t enter_linker;  /* code that hook slots of kind MG_HOOK_LINKER jump to */
-	uint64_t enter_custom;  /* code that hook slots of kind MG_HOOK_CUSTOM jump to */
-	uint64_t gate_variable; /* address of the variable that holds the address of the gate (the
-				   word that each hook reads first) */
+	uint64_t enter_free;   /* code that hook slots of kind MG_HOOK_FREE jump to */
+	uint64_t enter_linker; /* code that hook slots of kinds MG_HOOK_LINKER and _LEAVE jump to */
+	uint64_t enter_custom; /* code that hook slots of kind MG_HOOK_CUSTOM jump to */
+	uint64_t gate_variable; /* address of the variable that holds the gate's address */
 	/* address of the variable that holds the address of the places (per-thread data); while
 	 * that is 0, the guest image uses no places */
 	uint64_t places_variable;

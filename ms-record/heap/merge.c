@@ -13,6 +13,7 @@
  */
 #include "merge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -395,7 +396,12 @@ void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t threa
 static void do_mark(struct session *s, struct reader *r, const struct item *it)
 {
 	char *name = (char *)(uintptr_t)it->size;
-	merge_mark(s, name, clock_ns(&s->clock, it->key >> 1), r->thread + 1);
+	if (!(it->extra & MG_MOMENT_EXIT))
+		merge_mark(s, name, clock_ns(&s->clock, it->key >> 1), r->thread + 1);
+	if (it->extra) {
+		s->moment_due = it->extra;
+		snprintf(s->moment_name, sizeof s->moment_name, "%s", name);
+	}
 	free(name);
 }
 

@@ -212,7 +212,7 @@ static void look(struct work *w, pid_t tid)
 	}
 	w->memory.zeros = w->request.copy.looked && !w->request.copy.served;
 	w->memory.until = until(w);
-	w->memory.word = ends(w) ? NULL : &s->mem->end_state;
+	w->memory.word = ends(w) || w->moment ? NULL : &s->mem->end_state;
 	w->memory.value = MG_END_SEEN;
 	w->memory.total = ends(w) ? present(w) : 0;
 	w->memory.told = ends(w) ? &w->q->read_bytes : NULL;
@@ -277,9 +277,29 @@ void scan_tell_guest(struct session *s, enum mg_end_state state)
 	syscall(SYS_futex, &s->mem->end_state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* Tells whether the program has passed the scan's moment, because the guest gave up waiting. */
+static bool is_past(const struct work *w)
+{
+	uint32_t now = __atomic_load_n(&w->s->mem->moment, __ATOMIC_ACQUIRE);
+	return w->moment && (now & ~MG_MOMENT_NAP) != w->moment;
+}
+
+/* Lets the thread continue that the guest holds at the scan's moment. */
+static void end_moment(struct work *w)
+{
+	uint32_t *word = &w->s->mem->moment, now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	if (!is_past(w) &&
+	    __atomic_compare_exchange_n(word, &now, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	else if (w->state == MS_SCAN_DONE)
+		w->state = MS_SCAN_TIME; /* the process may have run during the scan */
+}
+
 static void release_threads(struct work *w)
 {
 	struct session *s = w->s;
+	if (w->moment)
+		end_moment(w);
 	hijack_resume(&w->stopped, s->process.folder);
 	w->released_ns = clock_mono();
 	if (!ends(w))
@@ -319,6 +339,19 @@ static pid_t settle_thread(struct work *w, pid_t tid)
 	return tid;
 }
 
+/* Takes the registers of a process that could not be stopped, as one that ms-record traces, if the
+ * guest holds its only thread; else sets the state. Returns whether a copy can be made: false. */
+static bool take_unstopped(struct work *w, size_t threads)
+{
+	if (threads == 1 && w->moment)
+		take_held(w);
+	else
+		w->state = is_files(errno)  ? MS_SCAN_FILES
+			   : errno == ESRCH ? gone(w)
+					    : MS_SCAN_THREADS;
+	return false;
+}
+
 /* Stops the process, at the moment that was requested, and takes its registers. Then copies the
  * process and releases it, or keeps it stopped. Returns a thread of the process that still
  * exists, `tid` if possible. */
@@ -344,9 +377,9 @@ static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	else if (threads == 1 && ends(w))
 		take_held(w);
 	else if (w->state == MS_SCAN_DONE && !stop(w))
-		w->state = is_files(errno)  ? MS_SCAN_FILES
-			   : errno == ESRCH ? gone(w)
-					    : MS_SCAN_THREADS;
+		copy = take_unstopped(w, threads);
+	if (w->state == MS_SCAN_DONE && is_past(w))
+		w->state = MS_SCAN_TIME;
 	if (w->state != MS_SCAN_DONE)
 		return tid;
 	tid = settle_thread(w, tid);
@@ -515,6 +548,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			 .request.asker = asker,
 			 .resident.wanted = resident || s->opt->resident,
 			 .unjudged = resident || sc->opt->wish == SCAN_NO,
+			 .moment = asker == SCAN_BY_MARK ? s->scan->moment : 0,
 			 .retains = !resident && sc->opt->wish != SCAN_NO &&
 				    (sc->opt->retention == SCAN_YES ||
 				     (sc->opt->retention == SCAN_AUTO && asker != SCAN_BY_END)),
@@ -535,6 +569,8 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			scan_tell_guest(s, MG_END_OVER);
 		if (w.q->last_tid)
 			scan_trace_over(w.q->last_trace);
+		if (w.moment)
+			end_moment(&w);
 		return;
 	}
 	pthread_join(thread, NULL);

@@ -37,6 +37,7 @@ struct scan_result {
 	uint64_t state; /* MS_SCAN_*; 0 = there was none */
 	uint64_t unreachable_bytes, unreachable_blocks;
 	uint64_t pause_ns, read_bytes, took_ns;
+	uint64_t exit_state; /* MS_SCAN_* of the scan of --retention-at=exit; 0 = there was none */
 };
 
 /* Returns why there is no verdict, from MS_SCAN_*; NULL if no explanation is needed. */

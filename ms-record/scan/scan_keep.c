@@ -324,7 +324,8 @@ static void find(struct work *w, struct keep_result *out)
 	link_nested(w);
 	uint32_t *first = join_edges(w, nodes);
 	uint64_t *types = kept_find_types(w, nodes);
-	bool ends = w->request.asker == SCAN_BY_END; /* nothing waits then */
+	/* at the end nothing waits; a scan at a moment is not given up when the process ends */
+	bool stays = w->request.asker == SCAN_BY_END || w->moment;
 	struct keep_input in = {.blocks = all,
 				.block_count = blocks,
 				.mapping_bytes = k->mapping_bytes,
@@ -340,7 +341,7 @@ static void find(struct work *w, struct keep_result *out)
 				.types = types,
 				.memory_max = w->scanner->opt->retention_bytes ?: memory_limit(),
 				.deadline_ns = clock_mono() + SCAN_YES_NS,
-				.word = ends ? NULL : &w->s->mem->end_state,
+				.word = stays ? NULL : &w->s->mem->end_state,
 				.value = MG_END_SEEN,
 				.least = KEEP_LEAST,
 				.rows_most = KEEP_ROWS_MOST};

@@ -50,10 +50,14 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 	struct scan *q = s->scan;
 	batch_record(&s->queued.verdicts, MS_VERDICT_RECORD_BYTES + head->label_size);
 	ms_verdict_put_scan(&s->queued.verdicts, head);
+	bool exit = !strcmp(head->label, "exit");
+	if (exit)
+		q->result.exit_state = head->state;
+	if (exit || !strcmp(head->label, "end"))
+		q->result.pause_ns += head->pause_ns;
 	if (strcmp(head->label, "end"))
 		return;
 	q->result.state = head->state;
-	q->result.pause_ns = head->pause_ns;
 	q->result.read_bytes = head->read_bytes;
 	q->result.took_ns = head->took_ns;
 }

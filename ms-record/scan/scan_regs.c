@@ -18,7 +18,7 @@ static void leave_end(struct scan_thread *t, const struct mg_end_frame *f)
 void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced)
 {
 	for (size_t i = 0; i < n; i++)
-		for (unsigned k = 0; k < MG_END_FRAMES; k++) {
+		for (unsigned k = 0; k <= MG_END_FRAMES; k++) {
 			const struct mg_end_frame *f = &s->end_frames[k];
 			if (f->tp == v[i].tp && f->sp > v[i].sp && (v[i].exits || !traced))
 				leave_end(&v[i], f);

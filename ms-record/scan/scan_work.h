@@ -25,7 +25,7 @@
 enum scan_asker {
 	SCAN_BY_END,           /* the process ends, and the guest holds a thread of it */
 	SCAN_BY_TELL,          /* --tell, whose client waits for the answer */
-	SCAN_BY_MARK,          /* the mark of --leak-check=mark, or a moment of --retention-at */
+	SCAN_BY_MARK,          /* a mark, or a moment of --retention-at */
 	SCAN_BY_TELL_RESIDENT, /* --tell resident: no verdicts */
 };
 
@@ -112,12 +112,15 @@ struct scan {
 	bool due; /* a mark or a moment has requested a scan: */
 	char due_label[sizeof "mark:" + 255];
 	char label[sizeof "mark:" + 255]; /* label of the scan that is queued or running for it */
+	/* numbers of the moments at which the guest holds a thread for these; 0 = it does not */
+	uint32_t due_moment, moment;
 	enum watched watched;
 	timer_t timer;
 	/* last_tid: last thread of the session, which waits in scan_trace.c; 0 = none.
 	 * last_regs: the registers that all threads of the session had when they ended. */
 	pid_t last_tid;
 	struct scan_trace *last_trace; /* tracer that holds last_tid */
+	bool last_waits; /* a tracer holds the last thread until another scan is over */
 	const struct scan_thread *last_regs;
 	size_t last_count;
 	struct scanner *scanner; /* atomic: the scanner that watches the session; NULL = none */
@@ -180,6 +183,7 @@ struct work {
 	bool retained; /* it was searched for: `keeps` */
 	struct kept kept;
 	struct keep_result keeps;
+	uint32_t moment;  /* number of the moment at which the guest holds a thread; 0 = none */
 	uint64_t number;  /* the scan's number in the trace */
 	bool unjudged;    /* verdicts are not wanted */
 	uint64_t refused; /* MS_SCAN_* reason why there will be no verdicts; 0 = none */
@@ -198,7 +202,8 @@ void scan_tell_guest(struct session *s, enum mg_end_state state);
 uint64_t scan_pause(const struct work *w);
 /* Returns the registers of stopped threads, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
-/* Removes the stack frames of exit or a similar function from threads that end the process.
+/* Removes the stack frames of exit or a similar function from threads that end the process, and
+ * those of the guest from one that it holds at a moment.
  * `traced`: some threads in the guest's notes may not be ending the process. */
 void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced);
 /* Reads which memory the allocator mapped for its own use; count 0 if that is not sure. */

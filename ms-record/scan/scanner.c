@@ -26,7 +26,7 @@ static bool has_filter(int proc, const char *status)
 	       ms_proc_status_number(text, "\nSeccomp:", 1) != 0;
 }
 
-/* Tells whether the held thread may be under a seccomp filter. */
+/* Tells whether the thread that the guest holds may be under a seccomp filter. */
 static bool is_filtered(const struct session *s)
 {
 	char status[40];
@@ -99,11 +99,16 @@ static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
 	pthread_cond_signal(&sc->work);
 }
 
-/* Requests a scan, whose label is "WHAT:VALUE". Call with sc->lock held. */
-static void set_due(struct scan *q, const char *what, const char *value)
+/* Requests a scan, whose label is "WHAT:VALUE", or "WHAT" without a value. `moment`: number of the
+ * moment at which the guest holds a thread for it, 0 = none; such a scan comes before others. Call
+ * with sc->lock held. */
+static void set_due(struct scan *q, const char *what, const char *value, uint32_t moment)
 {
+	if (q->due_moment && !moment)
+		return;
 	q->due = true;
-	snprintf(q->due_label, sizeof q->due_label, "%s:%s", what, value);
+	q->due_moment = moment;
+	snprintf(q->due_label, sizeof q->due_label, value ? "%s:%s" : "%s", what, value);
 }
 
 /* Queues the scan that a mark or a moment asked for, unless the session is busy. Call with sc->lock held. */
@@ -114,6 +119,8 @@ static void queue_due(struct scanner *sc, struct session *s)
 		return;
 	q->due = false;
 	memcpy(q->label, q->due_label, sizeof q->label);
+	q->moment = q->due_moment;
+	q->due_moment = 0;
 	if (keep(s))
 		queue(sc, s, SCAN_BY_MARK);
 }
@@ -146,6 +153,7 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 		/* This makes a running scan on request give up. */
 		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
+			s->scan->last_waits = true;
 			pthread_mutex_unlock(&sc->lock);
 			usleep(1000);
 			pthread_mutex_lock(&sc->lock);
@@ -172,7 +180,7 @@ static void notice_one(struct scanner *sc, struct session *s)
 {
 	uint32_t state = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
 	bool busy = __atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE);
-	if (state < MG_END_HELD || state > MG_END_NAP || s->scan->last_tid)
+	if (state < MG_END_HELD || state > MG_END_NAP || s->scan->last_tid || s->scan->last_waits)
 		return;
 	if (busy) {
 		if (state == MG_END_HELD)
@@ -335,6 +343,24 @@ static void look_at_end(struct session *s, bool held)
 	__atomic_store_n(&q->end_known, known, __ATOMIC_RELEASE);
 }
 
+/* Notes the moment for which the guest holds a thread, and lets that thread sleep; or lets a child of
+ * vfork continue, which cannot be scanned. Call with sc->lock held. */
+static void take_moment(struct session *s)
+{
+	uint32_t number = s->moment_due & ~MG_MOMENT_EXIT;
+	bool exits = number != s->moment_due;
+	if (is_vfork(s)) {
+		__atomic_store_n(&s->mem->moment, 0, __ATOMIC_RELEASE);
+		s->moment_due = 0;
+		return;
+	}
+	set_due(s->scan, exits ? "exit" : "mark", exits ? NULL : s->moment_name, number);
+	s->moment_due = 0;
+	if (!is_filtered(s))
+		__atomic_compare_exchange_n(&s->mem->moment, &number, number | MG_MOMENT_NAP, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void scan_look(struct session *s)
 {
 	struct scan *q = s->scan;
@@ -347,12 +373,14 @@ void scan_look(struct session *s)
 	look_at_end(s, held);
 	scan_keep_look(s);
 	held = held && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE);
-	if (!sc || (!held && !s->leak_mark_due))
+	if (!sc || (!held && !s->leak_mark_due && !s->moment_due))
 		return;
 	pthread_mutex_lock(&sc->lock);
 	if (s->leak_mark_due)
-		set_due(q, "mark", s->opt->leak_mark);
+		set_due(q, "mark", s->opt->leak_mark, 0);
 	s->leak_mark_due = false;
+	if (s->moment_due)
+		take_moment(s);
 	queue_due(sc, s);
 	if (held)
 		wake_watcher(sc);
@@ -364,7 +392,7 @@ static void ask_at(struct scanner *sc, struct session *s, const char *what, cons
 {
 	pthread_mutex_lock(&sc->lock);
 	if (!sc->tree && s->process.pid != sc->traced && !sc->stop) {
-		set_due(s->scan, what, value);
+		set_due(s->scan, what, value, 0);
 		queue_due(sc, s);
 	}
 	pthread_mutex_unlock(&sc->lock);

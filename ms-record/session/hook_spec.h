@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "libcommon/base/arena.h"
@@ -32,6 +33,7 @@ struct hooks {
 	struct hook_spec *v;
 	size_t n, cap;
 	MS_ARRAY(const char *) heaps; /* names of heaps, by number - 1; borrowed from `v` */
+	bool exit;                    /* exit is hooked too: --retention-at=exit, or --standby */
 };
 /* Adds the hook described by `text`, and numbers its heap. Returns 0, or -1 with `err` set. */
 int hooks_add(struct hooks *all, const char *text, struct ms_err *err);

@@ -303,7 +303,9 @@ struct session {
 	struct stats stats;
 	struct run *run;
 	struct pause pause;
-	bool leak_mark_due; /* --leak-check=mark: the mark was merged, a scan is due */
+	bool leak_mark_due;    /* --leak-check=mark: the mark was merged, a scan is due */
+	uint32_t moment_due;   /* number of a moment that was merged: a scan is due; 0 = none */
+	char moment_name[256]; /* its mark's name; unused with MG_MOMENT_EXIT */
 	bool damaged;
 	char damage[160];
 

@@ -65,6 +65,8 @@ static void fill_header(struct session *s)
 	m->usable_size = s->opt->usable_size;
 	m->mapped = s->opt->mapped;
 	m->end_wait_ms = s->opt->end_wait_ms;
+	m->moment_ms = s->opt->moment_ms;
+	m->exit_scan = s->opt->hooks.exit;
 	m->sequence = 1;
 	clock_start(&s->clock, tsc && !m->blind ? NULL : &m->sequence);
 	clock_watch(&s->clock, m);
@@ -162,6 +164,9 @@ struct session *session_attach_standby(const struct session_options *opt, struct
 static void wake(struct session *s, uint32_t state, uint32_t told_paused)
 {
 	struct mg_session *m = s->mem;
+	m->moment_ms = s->opt->moment_ms;
+	m->exit_scan = s->opt->hooks.exit;
+	m->moment = 0;
 	m->told_paused = told_paused;
 	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);

@@ -23,6 +23,7 @@ struct session_options {
 	const char *start_mark; /* --start-after mark:NAME; NULL = none */
 	const char *leak_mark;  /* NAME of --leak-check=mark:NAME; NULL = none */
 	uint32_t end_wait_ms;   /* longest delay of the process's exit for a leak scan; 0 = none */
+	uint32_t moment_ms; /* longest delay of a thread in ms_retention, or at exit; 0 = none */
 	uint32_t depth;
 	uint64_t wait_ns; /* --buffer=wait:DUR, default SESSION_WAIT_NS; 0 = drop at once */
 	uint64_t buffer_bytes;

@@ -10,7 +10,7 @@ expect() { # WHAT GOT WANTED
 }
 warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 echo '#include <memscope.h>
-int main(void) { ms_mark("a"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_free("b"); ms_pause(); ms_resume();
+int main(void) { ms_mark("a"); ms_retention("r"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_free("b"); ms_pause(); ms_resume();
 	ms_pool_create("p", "n"); ms_pool_alloc("p", "b", 1); ms_pool_free("p", "b"); ms_pool_reset("p"); ms_pool_destroy("p");
 	ms_ignore("b"); ms_root("b", 2); ms_root("b", 0); return 0; }' >all.c
 cp all.c all.cc

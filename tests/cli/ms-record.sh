@@ -64,6 +64,8 @@ refused 125 '--retention-at cannot be combined with --leak-check=no: nothing is 
 refused 125 '--retention-at cannot be combined with --retention=no' --retention-at=rss:1M --retention=no true
 refused 125 '--retention-at cannot be combined with --sample' --retention-at=rss:1M -s 64k true
 refused 125 'at least 1s' --retention-at=every:10ms true
+refused 125 '--retention-at cannot be combined with --retention=no' --retention-at=exit --retention=no true
+refused 125 '--retention-at cannot be combined with --leak-check=no: nothing is scanned' --retention-at=exit --leak-check=no true
 refused 125 'level' -z 20 true
 refused 125 "bad --follow 'some'" --follow=some true
 refused 125 "option '--buffer': bad size 'never'" --overflow=never true

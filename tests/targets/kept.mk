@@ -3,7 +3,8 @@
 KEPT_DIR := $(B)/tests/targets/kept
 KEPT_FLAGS := -g -Wall -Wextra -fno-builtin-calloc -fno-optimize-sibling-calls -D_GNU_SOURCE
 KEPT_T := $(addprefix $(KEPT_DIR)/,kept kept-O0 kept-O2 kept-static kept-nopie keptcxx keptsqlite)
-TEST_PROGRAMS += $(KEPT_T)
+KEPT_EXIT := $(addprefix $(KEPT_DIR)/,keptexit keptexit-nopie keptexit-static)
+TEST_PROGRAMS += $(KEPT_T) $(KEPT_EXIT) $(KEPT_EXIT:%=%-cxx)
 
 $(KEPT_DIR)/kept: KEPT_HOW := -O1
 $(KEPT_DIR)/kept-O0: KEPT_HOW := -O0
@@ -19,3 +20,14 @@ $(KEPT_DIR)/keptcxx: tests/targets/kept/keptcxx.cc
 $(KEPT_DIR)/keptsqlite: tests/targets/kept/keptsqlite.c
 	@mkdir -p $(@D)
 	$(CC) $(KEPT_FLAGS) -O1 -std=gnu11 -o $@ $< -lsqlite3
+
+# The same file in C and in C++, which has static destructors besides.
+$(KEPT_DIR)/keptexit-nopie $(KEPT_DIR)/keptexit-nopie-cxx: KEPT_HOW := -no-pie
+$(KEPT_DIR)/keptexit-static: KEPT_HOW := -static-pie
+$(KEPT_DIR)/keptexit-static-cxx: KEPT_HOW := -static
+$(KEPT_EXIT): tests/targets/kept/keptexit.c include/memscope.h
+	@mkdir -p $(@D)
+	$(CC) $(KEPT_FLAGS) $(KEPT_HOW) -O1 -I. -std=gnu11 -o $@ $< -lpthread
+$(KEPT_EXIT:%=%-cxx): tests/targets/kept/keptexit.c include/memscope.h
+	@mkdir -p $(@D)
+	g++ $(KEPT_FLAGS) $(KEPT_HOW) -O1 -I. -x c++ -std=gnu++17 -o $@ $< -lpthread

@@ -331,14 +331,18 @@ struct mg_writer *mg_custom_writer(void)
 	return p && !(p->self & 1) ? (struct mg_writer *)p->self : NULL;
 }
 
-/* Handles a change of the dynamic linker's list of modules (A6). The linker holds its lock, so
- * this runs in one thread at a time. */
+/* Handles a change of the dynamic linker's list of modules (A6), or the begin of exit. The linker
+ * holds its lock, so for modules this runs in one thread at a time. */
 void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };
-	uint32_t state = *(const volatile uint32_t *)mg_manifest.debug_state;
 	bool opened = false;
-	(void)h;
+	if (h->kind == MG_HOOK_LEAVE) {
+		if (place_for(frame))
+			mg_on_exit(frame);
+		return;
+	}
+	uint32_t state = *(const volatile uint32_t *)mg_manifest.debug_state;
 	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && !mg_is_open(frame))
 		return;
 	struct mg_session *s = mg.session;

@@ -62,14 +62,6 @@ static bool waiting(uint32_t state)
 	return state >= MG_END_TAKEN && state <= MG_END_NAP;
 }
 
-/* E6 */
-static void abandon_hook(void)
-{
-	for (struct mg_writer *t = mg_own_writer(); t; t = t->nested)
-		if (t->generation == mg.generation && t->ring != &mg.void_ring)
-			__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
-}
-
 /* Tells whether ms-record is known to be running; it may then take longer than SEEN_MS. */
 static bool recorder_lives(const struct mg_session *s)
 {
@@ -111,7 +103,7 @@ void mg_end_hold(const uint64_t *frame, int status, bool known)
 	struct mg_end_frame *f = mg_end_frame_note(frame);
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
-		abandon_hook();
+		mg_abandon_hooks(); /* E6 */
 		s->end_tid = mg.backend.tid();
 		s->end_sp = (uint64_t)(frame + MG_ENTRY_KEPT + 1 - MG_KEPT);
 		s->end_tp = mg_thread_pointer();

@@ -107,7 +107,15 @@ void *mg_reallocarray(void *old, size_t n, size_t size)
 MG_EXPORT void memscope_v1_mark(const char *name)
 {
 	if (name)
-		mg_on_mark(MG_FRAME, name);
+		mg_on_mark(MG_FRAME, name, 0);
+}
+
+/* Called by memscope_v1_retention (NAME_preload.S) with its frame. */
+void mg_retention(const uint64_t *frame, const char *name);
+void mg_retention(const uint64_t *frame, const char *name)
+{
+	if (name)
+		mg_on_moment(frame, name);
 }
 
 MG_EXPORT void memscope_v1_alloc(const void *block, size_t size)

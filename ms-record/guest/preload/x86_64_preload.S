@@ -4,11 +4,12 @@
 #include <sys/syscall.h>
 	.text
 
-	/* Saves the callee-saved registers in its stack frame, and passes that to mg_end_hold. */
-	.globl mg_end_enter
-	.hidden mg_end_enter
-	.type mg_end_enter, @function
-mg_end_enter:
+	/* Defines a function that saves the callee-saved registers in its stack frame, and passes
+	 * that and its own two arguments to `next`. */
+	.macro ENTER name, next
+	.globl \name
+	.type \name, @function
+\name:
 	.cfi_startproc
 	endbr64
 	push %rbp
@@ -25,7 +26,7 @@ mg_end_enter:
 	mov %rsi, %rdx
 	mov %rdi, %rsi
 	mov %rbp, %rdi
-	call mg_end_hold
+	call \next
 	mov -8(%rbp), %rbx
 	mov -16(%rbp), %r12
 	mov -24(%rbp), %r13
@@ -35,7 +36,11 @@ mg_end_enter:
 	.cfi_def_cfa %rsp, 8
 	ret
 	.cfi_endproc
-	.size mg_end_enter, .-mg_end_enter
+	.size \name, .-\name
+	.endm
+	.hidden mg_end_enter
+	ENTER mg_end_enter, mg_end_hold
+	ENTER memscope_v1_retention, mg_retention
 
 	/* Calls mg_end_enter for quick_exit, which does not pass the status to its handlers. */
 	.globl mg_end_enter_quick

@@ -267,6 +267,19 @@ static void check_marks(void)
 	merge_until(s, UINT64_MAX);
 	is("no mark is due", s->leak_mark_due, false);
 	end();
+	begin();
+	put(0, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup("here"))->extra = 4;
+	merge_until(s, UINT64_MAX);
+	is("a moment", s->moment_due, 4);
+	is("its name", strcmp(s->moment_name, "here"), 0);
+	is("a mark, too", session_batch(s)->marks.size + writer.pushed != 0, true);
+	end();
+	begin();
+	put(0, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup(""))->extra = 6 | MG_MOMENT_EXIT;
+	merge_until(s, UINT64_MAX);
+	is("exit", s->moment_due, 6 | MG_MOMENT_EXIT);
+	is("no mark", session_batch(s)->marks.size + writer.pushed, 0);
+	end();
 }
 
 /* ---- blocks from before ---- */

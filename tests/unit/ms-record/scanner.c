@@ -469,8 +469,44 @@ static void check_moments(void)
 	opt.at_live = opt.at_rss = opt.every_ns = 0;
 }
 
+/* A thread that the guest holds at a moment: it may sleep unless there is a filter; a child of vfork goes
+ * on at once; its scan comes before those that others ask for meanwhile. */
+static void held_case(bool filtered, bool forked, bool busy, bool exits)
+{
+	begin();
+	write_status("status", filtered ? 2 : 0);
+	vforked = forked;
+	scan.scanner = sc;
+	scan.busy = busy;
+	mem.moment = 4;
+	session.moment_due = exits ? 4 | MG_MOMENT_EXIT : 4;
+	strcpy(session.moment_name, exits ? "" : "here");
+	scan_look(&session);
+	is("held", mem.moment, forked ? 0 : filtered ? 4 : 4 | MG_MOMENT_NAP);
+	is("seen", session.moment_due, 0);
+	queued("a moment", forked || busy ? "" : "s2 ");
+	is("for whom", scan.moment, forked || busy ? 0 : 4);
+	is("who waits", scan.due_moment, !forked && busy ? 4 : 0);
+	is("label",
+	   strcmp(busy ? scan.due_label : scan.label, forked  ? ""
+						      : exits ? "exit"
+							      : "mark:here"),
+	   0);
+	if (forked || !busy)
+		return;
+	set_due(&scan, "every", "1s", 0);
+	is("not another's", strcmp(scan.due_label, exits ? "exit" : "mark:here"), 0);
+	scan.busy = 0;
+	queue_due(sc, &session);
+	is("its turn", scan.moment, 4);
+	is("nobody waits", scan.due_moment, 0);
+}
+
 static void check_look(void)
 {
+	for (int i = 0; i < 16; i++)
+		held_case(i & 1, i & 2, i & 4, i & 8);
+	write_status("status", 0);
 	check_moments();
 	for (uint32_t state = MG_END_NONE; state <= MG_END_LATE; state++)
 		for (unsigned how = 0; how < 16; how++)
