@@ -6,7 +6,8 @@
  *     ends the wait changes the word to 0. If the guest did, because of M3, ms-record does not
  *     scan: the process is past the moment.
  *  M2 One thread at a time is held; others wait until it is their turn.
- *  M3 It waits for at most `moment_ms`, only while ms-record has a heartbeat and records.
+ *  M3 It waits for at most `moment_ms`, only while ms-record has a heartbeat and records. A mark
+ *     whose thread is not held any more when ms-record sees it has a record that says so.
  *  M4 Until ms-record has found no seccomp filter (MG_MOMENT_NAP) the thread spins: see end.c, E1.
  *  M5 What is below the frame that called exit or ms_retention is ours, and no pointer of the
  *     program's: the entry point has saved the callee-saved registers below `frame`.
@@ -37,19 +38,16 @@ static bool is_own(const struct mg_session *s)
 	return mg.session == s && __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED);
 }
 
-/* Begins a moment and returns its number; 0 = nobody scans, or other threads took too long. */
-static uint32_t begin(struct mg_session *s, uint64_t start)
+/* Begins the moment `number`; false = other threads took too long. */
+static bool begin(struct mg_session *s, uint32_t number, uint64_t start)
 {
-	static uint32_t last;
-	uint32_t number = __atomic_add_fetch(&last, MG_MOMENT_NEXT, __ATOMIC_RELAXED), now = 0;
-	while (s->moment_ms && !mg_waiting() && !is_late(s, start)) {
+	for (uint32_t now = 0; !is_late(s, start); now = 0) {
 		if (__atomic_compare_exchange_n(&s->moment, &now, number, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE))
-			return number;
+			return true;
 		pause_at(&s->moment, now);
-		now = 0;
 	}
-	return 0;
+	return false;
 }
 
 /* Waits until ms-record has changed the word (M1), or until M3 ends the wait. */
@@ -69,6 +67,7 @@ static void wait(struct mg_session *s, uint32_t number, uint64_t start)
 static struct mg_end_frame *note_frame(struct mg_session *s, const uint64_t *frame)
 {
 	struct mg_end_frame *f = &s->end_frames[MG_END_FRAMES];
+	__atomic_store_n(&f->tp, 0, __ATOMIC_SEQ_CST);
 	f->sp = (uint64_t)(frame + 2);
 	for (int i = 0; i < (int)MG_KEPT; i++)
 		f->regs[i] = frame[MG_ENTRY_KEPT - i];
@@ -84,22 +83,28 @@ void mg_on_moment(const uint64_t *frame, const char *name)
 {
 	if (!mg_is_open(frame) || mg_is_off())
 		return;
+	static uint32_t last;
 	struct mg_session *s = mg.session;
 	uint64_t start = mg_ticks();
-	uint32_t number = begin(s, start);
-	struct mg_end_frame *f = number ? note_frame(s, frame) : NULL;
+	bool scans = s->moment_ms && !mg_waiting();
+	uint32_t number = scans ? __atomic_add_fetch(&last, MG_MOMENT_NEXT, __ATOMIC_RELAXED) : 0;
+	bool held = scans && begin(s, number, start);
+	struct mg_end_frame *f = held ? note_frame(s, frame) : NULL;
 	bool marked = name ? mg_on_mark(frame, name, number)
-			   : number && mg_on_mark(frame, "", number | MG_MOMENT_EXIT);
-	if (!number)
+			   : scans && mg_on_mark(frame, "", number | MG_MOMENT_EXIT);
+	if (!held)
 		return;
 	if (s->end_wait_ms && s->end_wait_ms <= s->moment_ms)
 		s->end_wait_ms += s->moment_ms; /* M6 */
-	if (!marked)
+	if (marked)
+		mg_wake_recorder();
+	else
 		start -= s->tsc_hz / 1000 * s->moment_ms + 1;
-	mg_wake_recorder();
 	wait(s, number, start);
+	uint64_t own = mg_thread_pointer(); /* else the next thread has noted its frame already */
 	if (is_own(s))
-		__atomic_store_n(&f->tp, 0, __ATOMIC_RELEASE);
+		__atomic_compare_exchange_n(&f->tp, &own, 0, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
 }
 
 void mg_abandon_hooks(void)

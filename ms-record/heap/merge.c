@@ -393,15 +393,23 @@ void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t threa
 	s->leak_mark_due |= s->opt->leak_mark && !strcmp(s->opt->leak_mark, name);
 }
 
+/* Notes a moment for the scan. Of several, the one for which the guest holds a thread counts. */
+static void note_moment(struct session *s, uint32_t number, const char *name)
+{
+	uint32_t held = __atomic_load_n(&s->mem->moment, __ATOMIC_ACQUIRE) & ~MG_MOMENT_NAP;
+	if (s->moment_due && held != (number & ~MG_MOMENT_EXIT))
+		return;
+	s->moment_due = number;
+	snprintf(s->moment_name, sizeof s->moment_name, "%s", name);
+}
+
 static void do_mark(struct session *s, struct reader *r, const struct item *it)
 {
 	char *name = (char *)(uintptr_t)it->size;
 	if (!(it->extra & MG_MOMENT_EXIT))
 		merge_mark(s, name, clock_ns(&s->clock, it->key >> 1), r->thread + 1);
-	if (it->extra) {
-		s->moment_due = it->extra;
-		snprintf(s->moment_name, sizeof s->moment_name, "%s", name);
-	}
+	if (it->extra)
+		note_moment(s, it->extra, name);
 	free(name);
 }
 

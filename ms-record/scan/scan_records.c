@@ -69,6 +69,18 @@ static bool was_late(const struct session *s)
 	       __atomic_load_n(&s->mem->end_unheard, __ATOMIC_RELAXED);
 }
 
+void scan_put_none(struct session *s, const char *label, uint64_t why)
+{
+	pthread_mutex_lock(&s->queued.lock);
+	put_head(s, &(struct ms_verdict_scan){.scan = ++s->scan->scans,
+					      .label = label,
+					      .label_size = strlen(label),
+					      .time_ns = session_now(s),
+					      .event = s->stats.events,
+					      .state = why});
+	pthread_mutex_unlock(&s->queued.lock);
+}
+
 void scan_finish(struct session *s)
 {
 	struct scan *q = s->scan;
@@ -84,14 +96,9 @@ void scan_finish(struct session *s)
 	if (s->ending == SESSION_EXECED)
 		return; /* the process has not ended: it runs another program now */
 	struct work none = {.s = s, .q = q, .resident.state = why};
-	pthread_mutex_lock(&s->queued.lock);
 	if (s->opt->leak_check)
-		put_head(s, &(struct ms_verdict_scan){.scan = ++q->scans,
-						      .label = "end",
-						      .label_size = 3,
-						      .time_ns = session_now(s),
-						      .event = s->stats.events,
-						      .state = why});
+		scan_put_none(s, "end", why);
+	pthread_mutex_lock(&s->queued.lock);
 	if (s->opt->resident)
 		resident_put(&none, "end", session_now(s), s->stats.events);
 	pthread_mutex_unlock(&s->queued.lock);

@@ -216,6 +216,10 @@ void scan_name_stacks(struct scan_live *l);
 /* Queues the scan's records for the trace. */
 void scan_put_result(struct work *w);
 
+/* Queues a record that there was no scan, for the reason `why` (MS_SCAN_*). Called by the draining
+ * thread. */
+void scan_put_none(struct session *s, const char *label, uint64_t why);
+
 /* ---- scan_live.c ---- */
 
 /* Returns the stamp of the present time, while the process is stopped. */

@@ -343,22 +343,24 @@ static void look_at_end(struct session *s, bool held)
 	__atomic_store_n(&q->end_known, known, __ATOMIC_RELEASE);
 }
 
-/* Notes the moment for which the guest holds a thread, and lets that thread sleep; or lets a child of
- * vfork continue, which cannot be scanned. Call with sc->lock held. */
+/* Notes the moment for which the guest holds a thread, and lets that thread sleep. There is no scan if
+ * the guest gave up waiting, or for a child of vfork, which shares its parent's memory. Call with
+ * sc->lock held. */
 static void take_moment(struct session *s)
 {
-	uint32_t number = s->moment_due & ~MG_MOMENT_EXIT;
+	char label[sizeof s->scan->due_label];
+	uint32_t number = s->moment_due & ~MG_MOMENT_EXIT, held = number;
 	bool exits = number != s->moment_due;
-	if (is_vfork(s)) {
-		__atomic_store_n(&s->mem->moment, 0, __ATOMIC_RELEASE);
-		s->moment_due = 0;
-		return;
-	}
-	set_due(s->scan, exits ? "exit" : "mark", exits ? NULL : s->moment_name, number);
+	uint32_t to = is_vfork(s) ? 0 : is_filtered(s) ? number : number | MG_MOMENT_NAP;
 	s->moment_due = 0;
-	if (!is_filtered(s))
-		__atomic_compare_exchange_n(&s->mem->moment, &number, number | MG_MOMENT_NAP, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	snprintf(label, sizeof label, "%s%s",
+		 exits ? "exit" : "mark:", exits ? "" : s->moment_name);
+	__atomic_compare_exchange_n(&s->mem->moment, &held, to, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	if (held == number && to)
+		set_due(s->scan, label, NULL, number);
+	else
+		scan_put_none(s, label, to ? MS_SCAN_TIME : MS_SCAN_THREADS);
 }
 
 void scan_look(struct session *s)

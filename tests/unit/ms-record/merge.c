@@ -268,6 +268,8 @@ static void check_marks(void)
 	is("no mark is due", s->leak_mark_due, false);
 	end();
 	begin();
+	static struct mg_session mem;
+	s->mem = &mem;
 	put(0, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup("here"))->extra = 4;
 	merge_until(s, UINT64_MAX);
 	is("a moment", s->moment_due, 4);
@@ -275,11 +277,22 @@ static void check_marks(void)
 	is("a mark, too", session_batch(s)->marks.size + writer.pushed != 0, true);
 	end();
 	begin();
+	s->mem = &mem;
 	put(0, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup(""))->extra = 6 | MG_MOMENT_EXIT;
 	merge_until(s, UINT64_MAX);
 	is("exit", s->moment_due, 6 | MG_MOMENT_EXIT);
 	is("no mark", session_batch(s)->marks.size + writer.pushed, 0);
 	end();
+	for (uint32_t held = 4; held <= 8; held += 2) {
+		begin();
+		s->mem = &mem;
+		mem.moment = held;
+		for (uint32_t i = 4; i <= 8; i += 2)
+			put(0, ITEM_MARK, 100 * i, 0, (uintptr_t)ms_xstrdup("here"))->extra = i;
+		merge_until(s, UINT64_MAX);
+		is("that of the thread that is held", s->moment_due, held);
+		end();
+	}
 }
 
 /* ---- blocks from before ---- */

@@ -76,6 +76,12 @@ void scan_keep_look(struct session *s)
 	(void)s;
 }
 
+static char none[300];
+void scan_put_none(struct session *s, const char *label, uint64_t why)
+{
+	snprintf(none, sizeof none, "%c %s %u", s == &session ? 's' : 'o', label, (unsigned)why);
+}
+
 void scan_work_on(struct scanner *by, struct session *s, enum scan_asker asker)
 {
 	sprintf(work + strlen(work), "%c%u%s ", s == &session ? 's' : 'o', asker,
@@ -470,32 +476,36 @@ static void check_moments(void)
 }
 
 /* A thread that the guest holds at a moment: it may sleep unless there is a filter; a child of vfork goes
- * on at once; its scan comes before those that others ask for meanwhile. */
-static void held_case(bool filtered, bool forked, bool busy, bool exits)
+ * on at once; its scan comes before those that others ask for meanwhile. There is none if the guest gave
+ * up, while another thread may be held. */
+static void held_case(bool filtered, bool forked, bool busy, bool exits, uint32_t word)
 {
+	const char *label = exits ? "exit" : "mark:here";
+	bool scans = word == 4 && !forked;
+	char want[300] = "";
 	begin();
 	write_status("status", filtered ? 2 : 0);
 	vforked = forked;
 	scan.scanner = sc;
 	scan.busy = busy;
-	mem.moment = 4;
+	mem.moment = word;
 	session.moment_due = exits ? 4 | MG_MOMENT_EXIT : 4;
 	strcpy(session.moment_name, exits ? "" : "here");
+	none[0] = '\0';
 	scan_look(&session);
-	is("held", mem.moment, forked ? 0 : filtered ? 4 : 4 | MG_MOMENT_NAP);
+	is("held", mem.moment, !scans && word == 4 ? 0 : scans && !filtered ? 5 : word);
 	is("seen", session.moment_due, 0);
-	queued("a moment", forked || busy ? "" : "s2 ");
-	is("for whom", scan.moment, forked || busy ? 0 : 4);
-	is("who waits", scan.due_moment, !forked && busy ? 4 : 0);
-	is("label",
-	   strcmp(busy ? scan.due_label : scan.label, forked  ? ""
-						      : exits ? "exit"
-							      : "mark:here"),
-	   0);
-	if (forked || !busy)
+	queued("a moment", !scans || busy ? "" : "s2 ");
+	is("for whom", scan.moment, !scans || busy ? 0 : 4);
+	is("who waits", scan.due_moment, scans && busy ? 4 : 0);
+	is("label", strcmp(busy ? scan.due_label : scan.label, scans ? label : ""), 0);
+	if (!scans)
+		sprintf(want, "s %s %u", label, forked ? MS_SCAN_THREADS : MS_SCAN_TIME);
+	CHECK(!strcmp(none, want), "no scan: '%s', not '%s'", none, want);
+	if (!scans || !busy)
 		return;
 	set_due(&scan, "every", "1s", 0);
-	is("not another's", strcmp(scan.due_label, exits ? "exit" : "mark:here"), 0);
+	is("not another's", strcmp(scan.due_label, label), 0);
 	scan.busy = 0;
 	queue_due(sc, &session);
 	is("its turn", scan.moment, 4);
@@ -504,8 +514,8 @@ static void held_case(bool filtered, bool forked, bool busy, bool exits)
 
 static void check_look(void)
 {
-	for (int i = 0; i < 16; i++)
-		held_case(i & 1, i & 2, i & 4, i & 8);
+	for (int i = 0; i < 48; i++)
+		held_case(i & 1, i & 2, i & 4, i & 8, i < 16 ? 4 : i < 32 ? 0 : 8);
 	write_status("status", 0);
 	check_moments();
 	for (uint32_t state = MG_END_NONE; state <= MG_END_LATE; state++)
