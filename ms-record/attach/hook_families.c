@@ -17,12 +17,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "hook_calls.h"
 #include "hook_names.h"
 #include "hook_write.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/cpu.h"
+#include "ms-record/base/descriptor.h"
+#include "ms-record/code/held_files.h"
 #include "ms-record/session/session.h"
 
 #define FAMILIES_MOST 32u
@@ -411,26 +414,57 @@ static bool may_open(const struct hook_symbols *file)
 	return hook_symbols_mention(file, "dlopen") || hook_symbols_mention(file, "dlmopen");
 }
 
+/* Returns what the symbols of a mapped file call for, as bits. */
+static unsigned look_at_file(int proc, const struct attach_map *m, bool first)
+{
+	struct hook_symbols file;
+	if (!hook_symbols_open(&file, proc, m))
+		return 0;
+	struct families *all = ms_xcalloc(1, sizeof *all);
+	unsigned wanted = (has_any(all, &file, first) ? HOOKS_FAMILIES : 0) |
+			  (may_open(&file) ? HOOKS_LATER : 0);
+	hook_symbols_close(&file);
+	free(all);
+	return wanted;
+}
+
+/* Tells whether a process sees the same files as ms-record; otherwise a module's debug file may be
+ * a different one. */
+static bool shares_root(int proc)
+{
+	struct stat own, its;
+	return !stat("/", &own) && !fstatat(proc, "root/", &its, 0) && own.st_dev == its.st_dev &&
+	       own.st_ino == its.st_ino;
+}
+
+/* Returns the result of look_at_file, which is remembered: a build runs the same few programs again
+ * and again, and some have a hundred thousand symbols. */
+static unsigned wanted_by_file(int proc, const struct attach_map *m, bool first)
+{
+	int fd = attach_elf_open(proc, m);
+	uint8_t *note = held_file_note(fd, first ? HELD_NOTE_PROGRAM : HELD_NOTE_MODULE);
+	descriptor_close(fd);
+	if (!note)
+		return look_at_file(proc, m, first);
+	if (!*note)
+		*note = (uint8_t)(HELD_NOTED | look_at_file(proc, m, first));
+	return *note & ~HELD_NOTED;
+}
+
 unsigned hook_families_wanted(struct session *s)
 {
 	const struct hook_families start = {0};
 	const struct attach_maps *maps = &s->modules.maps;
-	struct families *all = ms_xcalloc(1, sizeof *all);
+	int proc = s->process.folder;
+	bool shared = shares_root(proc);
 	unsigned wanted = 0;
 	for (size_t i = 0; i < maps->n; i++) {
 		const struct attach_map *m = &maps->v[i];
-		struct hook_symbols file;
-		if (!m->exec || !m->inode || hook_is_ours(m->path) || !may_have(&start, m->path) ||
-		    !hook_symbols_open(&file, s->process.folder, m))
+		if (!m->exec || !m->inode || hook_is_ours(m->path) || !may_have(&start, m->path))
 			continue;
 		bool first = !strcmp(m->path, maps->v[0].path);
-		if (!(wanted & HOOKS_FAMILIES) && has_any(all, &file, first))
-			wanted |= HOOKS_FAMILIES;
-		if (!(wanted & HOOKS_LATER) && may_open(&file))
-			wanted |= HOOKS_LATER;
-		hook_symbols_close(&file);
+		wanted |= (shared ? wanted_by_file : look_at_file)(proc, m, first);
 	}
-	free(all);
 	return wanted;
 }
 

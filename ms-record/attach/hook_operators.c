@@ -13,6 +13,7 @@
 #include "hook_symbols.h"
 #include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/code/held_files.h"
 
 static const Elf64_Sym *find(const struct hook_code *c, const char *wanted)
 {
@@ -51,8 +52,13 @@ bool hook_operators_own(int proc)
 {
 	struct hook_symbols file;
 	int fd = openat(proc, "exe", O_RDONLY | O_CLOEXEC);
-	bool own = hook_symbols_open_file(&file, fd) && look(&file);
-	hook_symbols_close(&file);
+	uint8_t *note = held_file_note(fd, HELD_NOTE_OPERATORS);
+	bool noted = note && *note;
+	bool own = noted ? *note & 1 : hook_symbols_open_file(&file, fd) && look(&file);
+	if (!noted)
+		hook_symbols_close(&file);
+	if (note)
+		*note = (uint8_t)(HELD_NOTED | own);
 	descriptor_close(fd);
 	return own;
 }

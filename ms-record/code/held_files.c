@@ -134,3 +134,14 @@ struct held_file *held_file_find(const char *path, uint64_t inode)
 	pthread_mutex_unlock(&held.lock);
 	return found;
 }
+
+uint8_t *held_file_note(int fd, enum held_note which)
+{
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return NULL;
+	pthread_mutex_lock(&held.lock);
+	struct held_file *f = find(&st);
+	pthread_mutex_unlock(&held.lock);
+	return f && f->ctime_ns == ms_ns_of(st.st_ctim) ? &f->notes[which] : NULL;
+}
