@@ -13,6 +13,7 @@
 #include "frame_lists.h"
 #include "libcommon/base/arena.h"
 #include "code.h"
+#include "modules.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 #include "ms-record/ptrace/attach_elf.h"
@@ -63,7 +64,7 @@ static int find(const struct modules *all, const struct attach_module *m)
 static void add(struct modules *all, const struct attach_module *m, uint32_t epoch)
 {
 	uint32_t n = entries(all);
-	if (n == all->table_max)
+	if (n == all->table_max || !modules_back(all, n + 1))
 		return;
 	struct mg_module *e = &all->table[n];
 	bool vdso = !strcmp(m->map->path, "[vdso]");

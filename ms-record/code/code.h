@@ -80,6 +80,7 @@ struct modules {
 				      from which the session was forked, or `mem` */
 	struct mg_module *table;   /* the guest's table of modules */
 	uint32_t table_max;        /* capacity of `table` */
+	uint32_t backed;           /* entries of `table` that have memory */
 	struct frame_lists *lists; /* function tables of modules that have no unwind tables */
 	bool no_interpreter;       /* do not search for an interpreter */
 

@@ -21,7 +21,7 @@ enum held_note { HELD_NOTE_MODULE, HELD_NOTE_PROGRAM, HELD_NOTE_OPERATORS, HELD_
 struct held_file {
 	int fd; /* -1 = closed because descriptors were running out */
 	uint64_t dev, inode, bytes, mtime_ns, ctime_ns, links;
-	char *path; /* path by which it was first opened */
+	char *path;                /* path by which it was first opened */
 	uint8_t notes[HELD_NOTES]; /* indexed by enum held_note */
 };
 

@@ -8,6 +8,7 @@
  */
 #include "modules.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -34,6 +35,7 @@
 
 #define MAPS_AGAIN_NS UINT64_C(50000000)
 #define EPOCHS_MAX 65536u
+#define MODULES_AHEAD 128u /* modules that have memory before they are loaded */
 
 void modules_free(struct modules *m)
 {
@@ -56,6 +58,7 @@ void modules_hand_over(struct modules *to, struct modules *from)
 				 .image = to->image,
 				 .table = to->table,
 				 .table_max = to->table_max,
+				 .backed = to->backed,
 				 .lists = to->lists,
 				 .no_interpreter = to->no_interpreter,
 				 .attached = to->attached,
@@ -116,6 +119,24 @@ void modules_hold_files(struct modules *all)
 	for (size_t i = 0; i < all->maps.n; i++)
 		if (all->maps.v[i].exec)
 			module_file_hold(all->process, &all->maps.v[i]);
+}
+
+/* Does not allocate memory for the whole table, of nearly 2 MB, because most processes have a few
+ * modules, and some builds have thousands of processes. */
+bool modules_back(struct modules *all, uint32_t n)
+{
+	uint32_t most = all->table_max, from = all->backed;
+	n = n < most ? n : most;
+	if (from == most || n + MODULES_AHEAD / 2 <= from)
+		return true;
+	uint32_t to = most - n < MODULES_AHEAD ? most : n + MODULES_AHEAD;
+	if (fallocate(all->lists->memfd, FALLOC_FL_KEEP_SIZE,
+		      (uint8_t *)(all->table + from) - all->lists->memory,
+		      (off_t)((to - from) * sizeof *all->table)))
+		return n <= from;
+	all->backed = to;
+	__atomic_store_n(&all->mem->modules_ready, to, __ATOMIC_RELEASE);
+	return true;
 }
 
 void modules_list_frames(struct modules *all)
@@ -393,6 +414,8 @@ int modules_update(struct modules *all)
 	}
 	bool some = all->seen != n;
 	some |= take_again(all);
+	/* Under a seccomp filter the guest cannot ask the kernel for memory of its own. */
+	modules_back(all, all->mem->seccomp_seen ? UINT32_MAX : n);
 	for (; all->seen < n; all->seen++)
 		add_entry(all, all->seen);
 	if (some)

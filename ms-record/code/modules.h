@@ -16,6 +16,9 @@ void modules_read_maps(struct modules *all);
 /* Opens the files of code in the mappings last read, and keeps them open, since the process may
  * remove or replace the files later. */
 void modules_hold_files(struct modules *all);
+/* Allocates shared memory for the first `n` entries of the guest's table and some more, or for the
+ * whole table if it has fewer. Returns false if there is no memory for `n`. */
+bool modules_back(struct modules *all, uint32_t n);
 /* Lists the functions of the modules in the mappings last read, for modules without unwind tables.
  * The process waits meanwhile, since its handshake is not answered yet. */
 void modules_list_frames(struct modules *all);

@@ -37,6 +37,7 @@ void begin_image(struct control *c, struct session *s, uint32_t parent)
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(&s->modules);
+	modules_back(&s->modules, (uint32_t)s->modules.maps.n);
 	modules_hold_files(&s->modules);
 	interpreter_find(&s->modules);
 	recording_begin(s);

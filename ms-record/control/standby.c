@@ -123,6 +123,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, NULL);
 	if (!s) /* the program runs unrecorded, without being on standby */
 		return NULL;
+	modules_back(&s->modules, UINT32_MAX); /* nobody sees modules until a recorder comes */
 	modules_read_maps(&s->modules);
 	modules_list_frames(&s->modules);
 	interpreter_find(&s->modules);

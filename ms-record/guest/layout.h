@@ -270,8 +270,11 @@ struct mg_session {
 
 	_Alignas(64) uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
 	uint32_t module_count;          /* number of published mg_module[]; release store */
-	uint32_t guest_ready;           /* 1: the guest's constructor has finished */
-	uint32_t guest_disabled;        /* 1: the guest gave up, for the reason in disabled_why */
+	/* set by ms-record: number of entries of mg_module[] that have memory; it allocates memory for
+	 * more in good time */
+	uint32_t modules_ready;
+	uint32_t guest_ready;    /* 1: the guest's constructor has finished */
+	uint32_t guest_disabled; /* 1: the guest gave up, for the reason in disabled_why */
 	/* not 0: a seccomp filter may be installed; ms-record may set it too */
 	uint32_t seccomp_seen;
 	/* 1: stamps are from `sequence`, whatever `clock` says; never cleared */

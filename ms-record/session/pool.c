@@ -132,12 +132,12 @@ static int map_memory(struct pool *p)
 	return 0;
 }
 
-/* Allocates memory for everything before the windows, except for most of the rings: see
- * pool_back_ring. */
+/* Allocates memory for everything before the windows, except for most of the modules and rings: see
+ * modules_back and pool_back_ring. */
 static int back_head(const struct pool *p)
 {
 	uint64_t rest = p->shape.image.rings + p->shape.image.ring_max * sizeof(struct mg_ring);
-	return fallocate(p->memfd, 0, 0, (off_t)p->shape.image.rings) ||
+	return fallocate(p->memfd, 0, 0, (off_t)p->shape.image.modules) ||
 	       fallocate(p->memfd, 0, (off_t)rest, (off_t)(p->shape.image.entries - rest));
 }
 
@@ -320,6 +320,7 @@ static void fill(struct pool *p, uint32_t i, uint32_t serial)
 	struct mg_ring *rings = (struct mg_ring *)((uint8_t *)m + p->shape.each.rings);
 	memcpy(m, &p->config, offsetof(struct mg_session, state));
 	tell_layout(m, &p->shape.each);
+	m->modules_ready = m->module_max; /* memory is allocated as they are written */
 	m->sequence = 1;
 	m->serial = serial;
 	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);

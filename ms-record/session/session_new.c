@@ -44,6 +44,8 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 	stacks_init(&s->stacks);
 	s->modules.table = (struct mg_module *)(s->rings.memory + at + e->modules);
 	s->modules.table_max = e->module_max;
+	/* all of it in an earlier recording, or only as it is written */
+	s->modules.backed = s->slot || s->pool->standby ? e->module_max : 0;
 	s->modules.entries = ms_xrealloc(NULL, e->module_max, sizeof *s->modules.entries);
 	session_link(s);
 }

@@ -69,7 +69,7 @@ static struct session *make_session(int fd)
 	s->name = strdup("m");
 	static uint64_t used;
 	s->buffer_used = &used;
-	s->modules.table_max = MODULES;
+	s->modules.table_max = s->modules.backed = MODULES;
 	s->rings.max = s->rings.prepared = RINGS;
 	s->mem = aligned_alloc(64, sizeof *s->mem);
 	s->modules.table = ms_xrealloc(NULL, MODULES, sizeof *s->modules.table);

@@ -370,7 +370,7 @@ static int make_session(void)
 	uint64_t page = 4096, window = MG_RING_LARGEST + MG_SLACK;
 	struct mg_session s = {
 		.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .window_bytes = window};
-	s.module_max = 1024;
+	s.module_max = s.modules_ready = 1024;
 	s.ring_max = (uint32_t)opt.rings;
 	s.modules_offset = (sizeof s + page - 1) & ~(page - 1);
 	s.rings_offset = s.modules_offset + s.module_max * sizeof(struct mg_module);

@@ -12,12 +12,17 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define NOTES_MOST 4096u
 #define ASKED_MS 1000u
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
+#endif
 
 /* Holds data of a module that only this process needs, at the same index as in the table of
  * modules. */
@@ -161,6 +166,22 @@ static void close_module(uint32_t i)
 	__atomic_store_n(&m->closed, ours->closed, __ATOMIC_RELEASE);
 }
 
+/* Tells whether entry `i` of the table has memory. ms-record allocates some in good time, unless more
+ * modules are loaded at a time than it expects; then the kernel is asked for it, because a write
+ * would end the process if there were none. */
+static bool has_memory(uint32_t i)
+{
+	if (i < __atomic_load_n(&mg.session->modules_ready, __ATOMIC_ACQUIRE))
+		return true;
+	uint64_t from = (uint64_t)&mg.modules[i] & ~UINT64_C(4095);
+	uint64_t bytes = (uint64_t)&mg.modules[i + 1] - from;
+	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* see C1 in confine.c */
+	bool has = !mg_filtered() &&
+		   !mg_syscall(SYS_madvise, from, bytes, MADV_POPULATE_WRITE, 0, 0, 0);
+	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
+	return has;
+}
+
 /* Returns the index of the entry for a module, a new one if needed, or -1. Closes modules that
  * overlap it. The lock has to be held. */
 static int32_t add(const struct mg_module *new, const struct module_facts *im, const char *path)
@@ -179,7 +200,7 @@ static int32_t add(const struct mg_module *new, const struct module_facts *im, c
 		close_module(i);
 		replaced = true;
 	}
-	if (at >= mg.session->module_max)
+	if (at >= mg.session->module_max || !has_memory(at))
 		return -1;
 	struct mg_module *m = &mg.modules[at];
 	*m = *new;
