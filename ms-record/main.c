@@ -152,6 +152,7 @@ int main(int argc, char **argv)
 	 * the kernel each time; without a fixed threshold, malloc would keep it from the second
 	 * time on. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE); /* processes that follow each other use it again */
 	ms_mapped_files_survive();
 	/* While SIGCHLD is ignored, the exit status of a child cannot be read. */
 	bool ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;

@@ -37,6 +37,21 @@ struct ms_trace_writer {
 	size_t room;
 };
 
+/* Holds the compression context of a trace that was closed, for the next one; its tables are large,
+ * and a build has hundreds of traces. */
+static ZSTD_CCtx *spare; /* atomic */
+
+static ZSTD_CCtx *take_context(void)
+{
+	ZSTD_CCtx *z = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+	return z ? z : ZSTD_createCCtx();
+}
+
+static void give_context(ZSTD_CCtx *z)
+{
+	ZSTD_freeCCtx(__atomic_exchange_n(&spare, z, __ATOMIC_ACQ_REL));
+}
+
 struct ms_trace_writer *ms_trace_writer_new(int fd, const struct ms_trace_head *head, int level,
 					    struct ms_err *err)
 {
@@ -62,7 +77,7 @@ struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
 	w->number = next;
 	w->level = level;
 	w->regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	w->zstd = ZSTD_createCCtx();
+	w->zstd = take_context();
 	if (w->zstd)
 		return w;
 	ms_err_set(err, "cannot set up zstd compression: out of memory");
@@ -193,7 +208,7 @@ void ms_trace_writer_free(struct ms_trace_writer *w)
 {
 	if (!w)
 		return;
-	ZSTD_freeCCtx(w->zstd);
+	give_context(w->zstd);
 	MS_FREE(w->index.w.data, w->buffer, w);
 }
 

@@ -30,6 +30,8 @@ static struct live_buckets make(unsigned scale, unsigned shift)
 		/* reports that memory is exhausted; does not return */
 		t.buckets = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.buckets);
 	ready_huge(t.buckets, bytes);
+	if (shift == FIRST_SHIFT)
+		ready_memory(t.buckets, bytes); /* blocks are spread over all of it */
 	return t;
 }
 

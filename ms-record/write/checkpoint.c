@@ -20,6 +20,7 @@
 #define WORDS (WINDOW / 64)
 #define READY UINT64_C(4096) /* number of window slots whose memory is faulted in at a time */
 #define GONE_LEAST 16384u
+#define SPARES 2u /* windows, of 1 MiB each, kept for further traces */
 #ifndef PART
 #define PART (UINT32_C(1) << 18) /* blocks per part; most of its 15 MB buffer is never touched */
 #endif
@@ -47,11 +48,17 @@ struct live_list {
 	size_t threads;
 };
 
+/* Holds windows of traces that were closed, for the next ones. Used by the writing thread only. */
+static struct {
+	struct slot *v[SPARES];
+	unsigned n;
+} kept;
+
 struct live_list *live_list_new(bool addresses)
 {
 	struct live_list *l = ms_xcalloc(1, sizeof *l);
 	l->addresses = addresses;
-	l->window = ms_xrealloc(NULL, WINDOW, sizeof *l->window);
+	l->window = kept.n ? kept.v[--kept.n] : ms_xrealloc(NULL, WINDOW, sizeof *l->window);
 	return l;
 }
 
@@ -61,7 +68,11 @@ void live_list_free(struct live_list *l)
 		return;
 	ms_ranges_free(&l->mapped);
 	packed_free(&l->old);
-	MS_FREE(l->window, l->gone.v, l->last, l);
+	if (kept.n < SPARES)
+		kept.v[kept.n++] = l->window;
+	else
+		free(l->window);
+	MS_FREE(l->gone.v, l->last, l);
 }
 
 uint64_t live_list_blocks(const struct live_list *l)

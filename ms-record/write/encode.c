@@ -132,8 +132,10 @@ int encode_stacks(const struct stack_span *s,
 	int rc = 0;
 	if (!s->frame_count && !s->node_count)
 		return 0;
-	void *memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(STACKS_MAX, STACKS_MAX), 1);
-	ms_stacks_encoder_init(&e, memory, STACKS_MAX, STACKS_MAX);
+	size_t frames = s->frame_count < STACKS_MAX ? s->frame_count : STACKS_MAX;
+	size_t nodes = s->node_count < STACKS_MAX ? s->node_count : STACKS_MAX;
+	void *memory = ms_xrealloc(NULL, MS_STACKS_MEMORY(frames, nodes), 1);
+	ms_stacks_encoder_init(&e, memory, frames, nodes);
 	/* A node must follow its frame, so if they do not fit one block, all frames are written
 	 * first. */
 	while (rc == 0 && (f < s->frame_count || n < s->node_count)) {
