@@ -107,12 +107,17 @@ bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out)
 
 /* ---- a process ---- */
 
-void ms_proc_open_at(struct ms_proc *p, int folder)
+void ms_proc_open_memory_at(struct ms_proc *p, int folder)
 {
-	*p = (struct ms_proc){.folder = folder, .pidfd = -1};
+	*p = (struct ms_proc){.folder = folder, .pidfd = -1, .stat = -1, .rollup = -1};
 	p->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	p->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	p->statm = open_file(folder, "statm");
+}
+
+void ms_proc_open_at(struct ms_proc *p, int folder)
+{
+	ms_proc_open_memory_at(p, folder);
 	p->stat = open_file(folder, "stat");
 	p->rollup = open_file(folder, "smaps_rollup");
 }

@@ -435,11 +435,8 @@ void scan_judge(struct work *w, pid_t tid)
 
 static void scan(struct work *w)
 {
-	pid_t tid = w->q->last_tid;
-	size_t threads = tid ? 1 : hijack_count(w->s->process.folder, &tid);
-	int unseen = errno;
 	__atomic_fetch_or(&w->s->mem->stamps, MG_STAMPS_ALL_NOW, __ATOMIC_SEQ_CST);
-	tid = hold(w, tid, threads, unseen);
+	pid_t tid = hold(w, w->first, w->found, w->unseen);
 	w->resident.state = w->state;
 	if (w->state == MS_SCAN_DONE) {
 		scan_judge(w, tid);
@@ -538,7 +535,16 @@ static void *work_thread(void *arg)
 }
 
 /* Runs the scan in a new thread: when that one ends, the kernel detaches all threads that the
- * scan failed to detach. */
+ * scan failed to detach. Returns false if there can be no thread. */
+static bool run_apart(struct work *w)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, work_thread, w))
+		return false;
+	pthread_join(thread, NULL);
+	return true;
+}
+
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
 	bool resident = asker == SCAN_BY_TELL_RESIDENT;
@@ -556,14 +562,21 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			 .cleared = sc->opt->cleared,
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
-	pthread_t thread;
 	if (ends(&w))
 		samples_held(s);
 	__atomic_store_n(&w.q->held, ends(&w), __ATOMIC_RELAXED);
 	w.deadline_ns = w.start_ns + sc->opt->ns / 10 * 9;
 	__atomic_store_n(&sc->until_ns, UINT64_MAX, __ATOMIC_RELAXED);
 	__atomic_store_n(&sc->start_ns, w.start_ns, __ATOMIC_RELEASE);
-	if (pthread_create(&thread, NULL, work_thread, &w)) {
+	w.first = w.q->last_tid;
+	w.found = w.first ? 1 : hijack_count(s->process.folder, &w.first);
+	w.unseen = errno;
+	/* A process whose only thread the guest holds need not be stopped; most short programs end
+	 * like that. */
+	bool attaches = w.found != 1 || !ends(&w) || w.q->last_tid;
+	if (!attaches)
+		scan(&w);
+	else if (!run_apart(&w)) {
 		__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
 		if (ends(&w))
 			scan_tell_guest(s, MG_END_OVER);
@@ -573,7 +586,6 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			end_moment(&w);
 		return;
 	}
-	pthread_join(thread, NULL);
 	__atomic_store_n(&sc->start_ns, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
 	if (asker == SCAN_BY_TELL || resident)

@@ -127,12 +127,12 @@ static void take_flags(struct frozen *f, const struct mapping *m, const char *fl
 static void take_line(struct frozen *f, struct mapping *m, const char *line)
 {
 	struct mapping next = {0};
-	uint64_t k;
 	if (!strncmp(line, "VmFlags:", 8))
 		take_flags(f, m, line + 8);
-	else if (sscanf(line, "Rss: %" SCNu64, &k) == 1 || sscanf(line, "Swap: %" SCNu64, &k) == 1)
-		m->there += k * 1024;
-	else if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s ", &next.part.start, &next.part.end,
+	else if (!strncmp(line, "Rss:", 4) || !strncmp(line, "Swap:", 5))
+		m->there += strtoull(strchr(line, ':') + 1, NULL, 10) * 1024;
+	else if ((*line < 'A' || *line > 'Z') && /* most lines begin with a name */
+		 sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s ", &next.part.start, &next.part.end,
 			next.perms) == 3)
 		*m = next;
 }

@@ -16,6 +16,10 @@
 #define LEAF_SLOTS ((size_t)1 << (LEAF_BITS - GRAIN_BITS))
 #define NOBODY UINT32_MAX
 #define SIFTED 32u
+#define MAPPED_FROM ((size_t)65536) /* bytes from which memory is mapped, not malloc'ed */
+#ifndef INDEXED_FROM
+#define INDEXED_FROM 256u /* number of blocks from which an index pays for itself */
+#endif
 
 /* ---- sorting ---- */
 
@@ -70,12 +74,23 @@ static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 
 /* ---- the index ---- */
 
-/* Maps zeroed pages, which use no memory until they are touched. */
+/* Returns zeroed memory; pages of large memory use none until they are touched. */
 static void *zeroed(size_t bytes)
 {
-	void *m = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+	if (bytes < MAPPED_FROM)
+		return ms_xcalloc(bytes ? bytes : 1, 1);
+	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return m == MAP_FAILED ? ms_xrealloc(NULL, SIZE_MAX, 2) : m;
+}
+
+/* Frees memory of zeroed. */
+static void release(void *m, size_t bytes)
+{
+	if (bytes < MAPPED_FROM)
+		free(m);
+	else
+		munmap(m, bytes);
 }
 
 /* Tells whether a leaf lies wholly in one block. Its pointer is then no address, but twice the
@@ -114,13 +129,16 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 	if (!count)
 		return;
 	k->start = zeroed((size_t)count * sizeof *k->start);
-	k->leaves = zeroed(LEAVES * sizeof(uint32_t *));
+	bool indexed = count >= INDEXED_FROM;
+	if (indexed)
+		k->leaves = zeroed(LEAVES * sizeof(uint32_t *));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct graph_block *b = &v[first + i];
 		uint64_t end = b->address + b->size;
 		k->start[i] = b->address;
 		k->high = end > k->high ? end : k->high;
-		index_block(k, i, b->address, end);
+		if (indexed)
+			index_block(k, i, b->address, end);
 	}
 	k->low = k->start[0];
 	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* the index ends at HIGHEST */
@@ -165,14 +183,16 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 
 static void drop_kind(struct graph_kind *k)
 {
-	if (!k->leaves)
+	if (!k->start)
 		return;
 	for (size_t i = 0; i < k->made.n; i++)
-		munmap(k->made.v[i], LEAF_SLOTS * sizeof(uint32_t));
+		release(k->made.v[i], LEAF_SLOTS * sizeof(uint32_t));
 	free(k->made.v);
-	munmap(k->leaves, LEAVES * sizeof(uint32_t *));
-	munmap(k->start, (size_t)k->count * sizeof *k->start);
+	if (k->leaves)
+		release(k->leaves, LEAVES * sizeof(uint32_t *));
+	release(k->start, (size_t)k->count * sizeof *k->start);
 	k->leaves = NULL;
+	k->start = NULL;
 }
 
 void graph_free(struct graph *g)
@@ -181,11 +201,11 @@ void graph_free(struct graph *g)
 		return;
 	drop_kind(&g->kinds[0]);
 	drop_kind(&g->kinds[1]);
-	munmap(g->marked, g->count ? g->count : 1);
-	munmap(g->todo, g->count ? (size_t)g->count * sizeof *g->todo : 1);
-	munmap(g->first_edge, ((size_t)g->count + 1) * sizeof *g->first_edge);
+	release(g->marked, g->count);
+	release(g->todo, (size_t)g->count * sizeof *g->todo);
+	release(g->first_edge, ((size_t)g->count + 1) * sizeof *g->first_edge);
 	if (g->outer)
-		munmap(g->outer, (size_t)(g->count - g->heap) * sizeof *g->outer);
+		release(g->outer, (size_t)(g->count - g->heap) * sizeof *g->outer);
 	free(g->edges);
 	g->marked = NULL;
 }
@@ -256,9 +276,18 @@ static inline uint32_t first_near(const uint32_t *slot)
 	return !slot ? 0 : is_whole(slot) ? (uint32_t)((uintptr_t)slot >> 1) : *slot;
 }
 
+/* Returns the result of `target` for a kind that has no index. */
+static uint32_t target_of_few(const struct graph *g, const struct graph_kind *k, uint64_t value)
+{
+	uint32_t i = value <= HIGHEST ? last_from(k, value) : NOBODY;
+	return i != NOBODY && value - g->v[i].address <= g->v[i].size ? i : NOBODY;
+}
+
 /* Returns the block of kind `k` to which the value points, or NOBODY. */
 static inline uint32_t target(const struct graph *g, const struct graph_kind *k, uint64_t value)
 {
+	if (!k->leaves)
+		return target_of_few(g, k, value);
 	uint32_t i = first_near(slot_of(k, value));
 	if (!i || k->start[i - 1] > value)
 		return NOBODY;
@@ -349,12 +378,12 @@ static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v, const 
 	size_t n = g->kept ? take_words_and_places(g, m, v, at)
 		   : plain ? take_words(g, m, v)
 			   : take_odd_words(g, m, v);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; heap->leaves && i < n; i++) {
 		const uint32_t *slot = slot_of(heap, v[i]);
 		if (!is_whole(slot))
 			__builtin_prefetch(slot);
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; heap->leaves && i < n; i++) {
 		uint32_t near = first_near(slot_of(heap, v[i]));
 		if (!near)
 			continue;
@@ -386,7 +415,7 @@ void graph_kept_free(struct graph_kept *k)
 {
 	MS_FREE(k->words.v, k->links.v, k->offsets);
 	if (k->type_of)
-		munmap(k->type_of, k->type_of_bytes);
+		release(k->type_of, k->type_of_bytes);
 	*k = (struct graph_kept){0};
 }
 
@@ -607,7 +636,7 @@ static void find_components(const struct graph *g, struct components *c)
 			search(g, c, i);
 	uint32_t *const rooms[] = {c->order, c->low, c->path, c->calls, c->edge};
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-		munmap(rooms[i], n * sizeof(uint32_t));
+		release(rooms[i], n * sizeof(uint32_t));
 	c->inner = ms_xcalloc((size_t)c->count + 1, 1);
 	c->oldest = ms_xrealloc(NULL, (size_t)c->count + 1, sizeof *c->oldest);
 	memset(c->oldest, 0xff, c->count * sizeof *c->oldest);

@@ -33,8 +33,9 @@ struct graph_block {
 struct graph_kind {
 	uint64_t *start; /* start addresses of the blocks of this kind */
 	uint32_t first, count;
-	uint64_t low, high;        /* all blocks of this kind lie in [low, high] */
-	uint32_t **leaves;         /* index, one leaf per GiB of addresses; NULL = no block there */
+	uint64_t low, high; /* all blocks of this kind lie in [low, high] */
+	/* index, one leaf per GiB of addresses; NULL = no block there; without it there are few blocks */
+	uint32_t **leaves;
 	MS_ARRAY(uint32_t *) made; /* leaves that were allocated */
 };
 

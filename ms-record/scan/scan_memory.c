@@ -30,6 +30,7 @@
 #define USER_END (MG_ADDRESS_END - PAGE) /* programs use no higher addresses by default */
 #define EMPTY_MOST ((uint64_t)16 << 30)
 #define PIECE ((size_t)1 << 20)
+#define SMALL_PIECE ((size_t)64 << 10)
 /* piece size for swapped pages: each page may have to be read from a disk */
 #define SWAPPED_PIECE ((size_t)64 << 10)
 #define FEW 4u /* at most this many pages are looked up singly */
@@ -144,7 +145,6 @@ int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_n
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
 {
 	int folder, rc = open_pages(m, proc, tid, deadline_ns, &folder);
-	m->buffer = ms_xrealloc(NULL, PIECE, 1);
 	m->files = open_files(proc);
 	if (!rc)
 		rc = read_maps(m, folder);
@@ -221,12 +221,13 @@ static bool get_present(const struct memory *m, uint64_t address, void *to, size
 	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
-/* Tells whether a range is private memory, which cannot disappear while the process is stopped. */
-static bool is_private(const struct memory *m, uint64_t address, size_t bytes)
+/* Returns the mapping of a range of private memory, or NULL. Its pages that belong to no file
+ * cannot disappear while the process is stopped. */
+static const struct memory_map *private_at(const struct memory *m, uint64_t address, size_t bytes)
 {
 	const struct memory_map *map = memory_at(m, address);
-	return map && map->anonymous && !map->shared && !map->special && map->read &&
-	       map->end - address >= bytes;
+	bool is = map && !map->shared && !map->special && map->read && map->end - address >= bytes;
+	return is ? map : NULL;
 }
 
 enum known { NOT_KNOWN, ALL_THERE, NOTHING_THERE };
@@ -235,16 +236,17 @@ static enum known look_up(const struct memory *m, uint64_t address, size_t bytes
 {
 	uint64_t page[FEW], first = address / PAGE, n = (address + bytes - 1) / PAGE - first + 1;
 	size_t size = n * sizeof *page, there = 0, elsewhere = 0;
-	if (n > FEW || m->from.pagemap < 0 || !is_private(m, address, bytes) ||
+	const struct memory_map *map = private_at(m, address, bytes);
+	if (n > FEW || m->from.pagemap < 0 || !map ||
 	    pread(m->from.pagemap, page, size, (off_t)(first * sizeof *page)) != (ssize_t)size)
 		return NOT_KNOWN;
 	for (size_t i = 0; i < n; i++) {
-		there += page[i] & PRESENT ? 1 : 0;
-		elsewhere += !(page[i] & PRESENT) && page[i] & SWAPPED ? 1 : 0;
+		there += page[i] & PRESENT && !(page[i] & OF_FILE) ? 1 : 0;
+		elsewhere += page[i] & (SWAPPED | OF_FILE) ? 1 : 0;
 	}
-	return there == n                         ? ALL_THERE
-	       : m->zeros && !there && !elsewhere ? NOTHING_THERE
-						  : NOT_KNOWN;
+	return there == n                                           ? ALL_THERE
+	       : m->zeros && map->anonymous && !there && !elsewhere ? NOTHING_THERE
+								    : NOT_KNOWN;
 }
 
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
@@ -317,10 +319,21 @@ static bool is_guard(const struct memory *m, uint64_t at)
 	       page >> GUARD & 1;
 }
 
+/* Makes the buffer hold `bytes`; most pieces are small. */
+static void make_room(struct memory *m, size_t bytes)
+{
+	if (bytes <= m->room)
+		return;
+	m->room = bytes <= SMALL_PIECE ? SMALL_PIECE : PIECE;
+	m->buffer = ms_xrealloc(m->buffer, m->room, 1);
+}
+
 /* Reads a piece of memory into the buffer; `present`: all of it is in memory. */
 static bool get_piece(struct memory *m, uint64_t start, uint64_t end, bool present)
 {
-	if (present && is_private(m, start, (size_t)(end - start)))
+	const struct memory_map *map = present ? private_at(m, start, (size_t)(end - start)) : NULL;
+	make_room(m, (size_t)(end - start));
+	if (map && (map->anonymous || m->own))
 		return get_present(m, start, m->buffer, (size_t)(end - start));
 	return memory_get(m, start, m->buffer, (size_t)(end - start));
 }
@@ -383,6 +396,7 @@ static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_p
 		   void *arg)
 {
 	uint64_t at = start & ~(uint64_t)(PAGE - 1);
+	m->own = which == MEMORY_OWN;
 	if (which == MEMORY_ALL) {
 		give_region(m, start, end, false, f, arg);
 		return;
@@ -448,6 +462,7 @@ static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t a
 		       void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {
 	off_t data, hole, first = at;
+	make_room(m, PIECE);
 	while (at < end && (data = lseek(fd, at, SEEK_DATA)) >= 0 && data < end) {
 		hole = lseek(fd, data, SEEK_HOLE);
 		hole = hole < 0 || hole > end ? end : hole;

@@ -38,7 +38,9 @@ struct memory {
 	struct memory_source live;
 	int files; /* open folder /proc/PID/map_files; -1 = none */
 	MS_ARRAY(struct memory_map) maps;
-	uint8_t *buffer;
+	uint8_t *buffer; /* of `room` bytes */
+	size_t room;
+	bool own; /* the pages being read belong to no file */
 	struct scan_region *regions;
 	const struct memory_part *apart; /* sorted by address, borrowed */
 	size_t apart_count;

@@ -157,7 +157,7 @@ struct scanner {
 	bool tree;                   /* `trace` includes the command's descendants */
 };
 
-/* Holds the state of one scan, which runs in a thread of its own. */
+/* Holds the state of one scan. */
 struct work {
 	struct scanner *scanner;
 	struct session *s;
@@ -172,6 +172,11 @@ struct work {
 	struct hijack_stop stopped;
 	struct scan_thread *threads;
 	size_t thread_count;
+	/* The process as the scan found it: one of its threads, and how many it has; 0 = none, with
+	 * the reason, an errno. */
+	pid_t first;
+	size_t found;
+	int unseen;
 	struct kernel_words kernel;
 	struct resident resident;
 	uint64_t state;         /* MS_SCAN_* */

@@ -198,7 +198,7 @@ void samples_held(struct session *s)
 	struct ms_proc_sample f = {0};
 	struct ms_proc_statm m = {0};
 	struct ms_proc proc;
-	ms_proc_open_at(&proc, s->process.folder);
+	ms_proc_open_memory_at(&proc, s->process.folder);
 	bool known = ms_proc_read_statm(&proc, &m) && m.vsz;
 	f.peak_rss = ms_proc_peak_rss(&proc);
 	ms_proc_close(&proc);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static unsigned few; /* number of blocks from which there is an index */
+#define INDEXED_FROM few
 #include "ms-record/scan/scan_graph.c" /* it belongs to a tool, of which there is no library */
 
 #include "tests/unit/held.h"
@@ -668,7 +670,7 @@ static void models(void)
 	}
 }
 
-int main(void)
+static void all(void)
 {
 	by_hand();
 	long_memory(CHAIN, false, 1, "a chain");
@@ -684,6 +686,13 @@ int main(void)
 	keeping();
 	ignoring();
 	models();
+}
+
+int main(void)
+{
+	all();
+	few = 100;
+	all();
 	check(held_blocks == 0, "all", "is given back");
 	check(held_bytes == 0, "all", "is unmapped");
 	return failures != 0;

@@ -146,8 +146,10 @@ ssize_t process_vm_readv(pid_t tid, const struct iovec *to, unsigned long n,
 }
 
 /* Reads as the thread does that may wait for memory. */
+static unsigned timed;
 bool timed_read(pid_t tid, int mem, uint64_t address, void *to, size_t bytes)
 {
+	timed++;
 	const struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
 	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes ||
 	       pread(mem, to, bytes, (off_t)address) == (ssize_t)bytes;
@@ -244,7 +246,7 @@ static void begin(bool old)
 	m = (struct memory){
 		.from = {5, 10, 11}, .live = {-1, -1, -1}, .files = -1, .deadline_ns = UINT64_MAX};
 	m.regions = ms_xrealloc(NULL, REGIONS, sizeof *m.regions);
-	m.buffer = ms_xrealloc(NULL, PIECE, 1);
+	m.buffer = ms_xrealloc(NULL, m.room = PIECE, 1);
 	memset(&will, 0, sizeof will);
 	will.old = old;
 	will.clock = SECOND;
@@ -623,6 +625,42 @@ static void open_case(const char *what, bool pages_only, int rc, int why, const 
 	is("closed", m.from.mem == -1 && m.from.pagemap == -1 && m.files == -1 && !m.regions, true);
 }
 
+/* Which reads may have to wait: those of pages that belong to a file, or are not there. */
+static void check_timed(void)
+{
+	static const struct {
+		const char *what;
+		bool file, shared; /* the mapping */
+		unsigned kind;     /* its pages */
+		enum memory_pages which;
+		unsigned regions, gets;
+	} cases[] = {{"anonymous", false, false, OWN, MEMORY_TOUCHED, 0, 0},
+		     {"swapped", false, false, OWN_SWAPPED, MEMORY_OWN, 1, 1},
+		     {"written, of a file", true, false, OWN, MEMORY_OWN, 0, 0},
+		     {"perhaps the file's", true, false, OWN, MEMORY_TOUCHED, 1, 0},
+		     {"the file's", true, false, OF_A_FILE, MEMORY_TOUCHED, 1, 1},
+		     {"not there", true, false, NONE, MEMORY_OWN, 0, 1},
+		     {"shared", true, true, OWN, MEMORY_OWN, 1, 1}};
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+		size_t c = i / 2;
+		uint64_t word;
+		begin(i % 2);
+		memset(pages, (int)cases[c].kind, sizeof pages);
+		*MS_PUSH(&m.maps) = (struct memory_map){.start = BASE,
+							.end = BASE + PAGES * PAGE,
+							.read = true,
+							.write = true,
+							.shared = cases[c].shared,
+							.anonymous = !cases[c].file};
+		timed = 0;
+		memory_words(&m, BASE, BASE + 5 * PAGE, cases[c].which, take, &m);
+		is(cases[c].what, timed, cases[c].regions);
+		timed = 0;
+		memory_get(&m, BASE + 8, &word, sizeof word);
+		is(cases[c].what, timed, cases[c].gets);
+	}
+}
+
 static void check_open(void)
 {
 	static const int fds[] = {20, 21, 22, 23};
@@ -672,6 +710,7 @@ int main(void)
 	check_all_runs();
 	check_files();
 	check_shared();
+	check_timed();
 	check_open();
 	MS_FREE(m.regions, m.buffer, m.maps.v);
 	is("all is given back", (uint64_t)held_blocks, 0);
