@@ -256,7 +256,8 @@ static bool announce_idle(struct drain *d, uint32_t how)
 			return false;
 	for (size_t i = 0; i < d->sessions.n; i++)
 		if (is_read(d->sessions.v[i]) &&
-		    (ring_wanted(d->sessions.v[i]) || ranges_due(&d->sessions.v[i]->ranges)))
+		    (ring_wanted(d->sessions.v[i]) || ranges_due(&d->sessions.v[i]->ranges) ||
+		     scan_is_held(d->sessions.v[i])))
 			return false;
 	return true;
 }

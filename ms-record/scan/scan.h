@@ -146,6 +146,8 @@ bool scanner_answered_all(const struct scanner *sc);
 /* Notes the session's figures; called in each round of the draining thread. Wakes the scanning
  * thread if the process is about to end or the mark of --leak-check=mark was merged. */
 void scan_look(struct session *s);
+/* Tells whether the guest began to hold the process at its end after scan_look looked. */
+bool scan_is_held(const struct session *s);
 /* Returns the stamp at which a scan needs the live blocks; UINT64_MAX = no scan is waiting. */
 uint64_t scan_stamp(const struct session *s);
 /* Copies the live blocks for the request at `stamp`. Everything that the process did before that

@@ -105,6 +105,7 @@ struct scan {
 	int end_known;      /* atomic: everything before `end_stamp` is merged */
 	/* figures of the draining thread's last round; atomic */
 	uint64_t live_bytes, live_blocks, events;
+	uint32_t end_seen; /* the guest's end_state in that round */
 	/* moments of --retention-at, for the control thread: which are over; the next one */
 	bool was_live, was_resident;
 	uint64_t every_ns;

@@ -35,14 +35,20 @@ static bool is_filtered(const struct session *s)
 	       (s->same_pidns && has_filter(s->process.folder, status));
 }
 
+/* Tells whether the thread that ends the process waits in the kernel at this moment. */
+static bool may_be_vfork(const struct session *s)
+{
+	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->process.pid;
+	return hijack_state(s->process.folder, (pid_t)tid) == 'D';
+}
+
 #define VFORK_LOOKS 4
 /* Tells whether the held process is a child of vfork, whose parent waits for it in the kernel. Both
  * share a PID, and the parent's thread cannot be the one that waits for the scan. */
 static bool is_vfork(struct session *s)
 {
-	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->process.pid;
 	for (int i = 0; i < VFORK_LOOKS; i++) {
-		if (hijack_state(s->process.folder, (pid_t)tid) != 'D')
+		if (!may_be_vfork(s))
 			return false;
 		usleep(500); /* state D also occurs while a thread waits for a page, but only for a
 				short time */
@@ -373,6 +379,7 @@ void scan_look(struct session *s)
 	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
 	look_at_end(s, held);
+	q->end_seen = end;
 	scan_keep_look(s);
 	held = held && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE);
 	if (!sc || (!held && !s->leak_mark_due && !s->moment_due))
@@ -384,9 +391,17 @@ void scan_look(struct session *s)
 	if (s->moment_due)
 		take_moment(s);
 	queue_due(sc, s);
-	if (held)
-		wake_watcher(sc);
+	if (held && may_be_vfork(s))
+		wake_watcher(sc); /* it may have to wait for a moment */
+	else if (held)
+		notice_one(sc, s);
 	pthread_mutex_unlock(&sc->lock);
+}
+
+bool scan_is_held(const struct session *s)
+{
+	return __atomic_load_n(&s->mem->end_state, __ATOMIC_SEQ_CST) == MG_END_HELD &&
+	       s->scan->end_seen != MG_END_HELD;
 }
 
 /* Requests a scan of the session as soon as it can be scanned. */
@@ -446,7 +461,8 @@ static void *run(void *arg)
 		bool told = o.asker == SCAN_BY_TELL || o.asker == SCAN_BY_TELL_RESIDENT;
 		if (told && !--sc->awaited)
 			end_answer(sc);
-		wake_watcher(sc); /* the process may have reached its end meanwhile */
+		if (o.asker != SCAN_BY_END)
+			wake_watcher(sc); /* the process may have reached its end meanwhile */
 		wake_up(sc->drain);
 	}
 	pthread_mutex_unlock(&sc->lock);

@@ -424,6 +424,7 @@ static void look_case(uint32_t state, unsigned how)
 	scan.busy = busy;
 	session.leak_mark_due = mark;
 	session.ending = ending ? SESSION_EXITED : SESSION_RUNS;
+	vforked = how & 16;
 	session.stats = (struct stats){.live_bytes = 11, .live_blocks = 12, .events = 13};
 	sc->tid = 99;
 	scan_look(&session);
@@ -431,8 +432,13 @@ static void look_case(uint32_t state, unsigned how)
 	is("blocks", scan.live_blocks, 12);
 	is("events", scan.events, 13);
 	bool held = state >= MG_END_HELD && state <= MG_END_NAP && !busy;
-	is("woken", woken, by && held ? 100 : 0);
-	queued("a mark", by && mark && !busy && !ending ? "s2 " : "");
+	bool noticed = by && held && !vforked && !ending, marked = mark && !busy && !ending;
+	is("a child of vfork is left to the other thread", woken, by && held && vforked ? 100 : 0);
+	is("state", mem.end_state, noticed && state == MG_END_HELD ? MG_END_NAP : state);
+	queued("a mark, or its end", by && marked ? "s2 " : noticed ? "s0 " : "");
+	is("seen in this round", scan_is_held(&session), false);
+	mem.end_state = MG_END_HELD;
+	is("held after it", scan_is_held(&session), state != MG_END_HELD);
 	is("its label", strcmp(scan.label, by && mark && !busy ? "mark:here" : ""), 0);
 	is("due", scan.due, by && mark && busy);
 	is("the mark is seen", session.leak_mark_due, mark && !by);
@@ -519,7 +525,7 @@ static void check_look(void)
 	write_status("status", 0);
 	check_moments();
 	for (uint32_t state = MG_END_NONE; state <= MG_END_LATE; state++)
-		for (unsigned how = 0; how < 16; how++)
+		for (unsigned how = 0; how < 32; how++)
 			look_case(state, how);
 }
 
