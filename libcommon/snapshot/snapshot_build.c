@@ -187,18 +187,12 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* Tells whether a taker may receive the rows: not if rows are corrected later, nor if a process has
- * custom heaps, which are found by examining tables. */
+/* Tells whether a taker may receive the rows: not if rows are corrected later. */
 static bool may_be_taken(const struct build *b)
 {
-	for (size_t i = 0; i < b->all.n; i++) {
-		const struct ms_kept_process *p = &b->all.v[i]->keep;
-		if (ms_is_corrected(p))
+	for (size_t i = 0; i < b->all.n; i++)
+		if (ms_is_corrected(&b->all.v[i]->keep))
 			return false;
-		for (size_t k = 0; k < p->rec->frames.n; k++)
-			if (p->rec->frames.v[k].flags & MS_FRAME_HEAP)
-				return false;
-	}
 	return true;
 }
 

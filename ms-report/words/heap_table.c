@@ -5,57 +5,149 @@
 
 #include "names.h"
 
+#include "libcommon/base/lookup.h"
+#include "libcommon/base/order.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 #define LINE_MOST 2u
 #define NAMES_MOST 8u
 
+/* Holds the sums of a heap; figures may be UNKNOWN. */
+struct heap {
+	const char *name;
+	bool plain; /* malloc's heap */
+	uint64_t sites, live, blocks, peak, allocated, allocations, frees, backing, unused;
+};
+
 static const struct column columns[] = {
 	{"heap", "heap", CELL_TEXT, .sum = false},
-	{"live", "live_bytes", CELL_SIZE, .sum = true},
-	{"blocks", "live_blocks", CELL_COUNT, .sum = true},
-	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true},
-	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true},
-	{"allocations", "allocations", CELL_COUNT, .sum = true, .optional = true},
-	{NULL, "frees", CELL_COUNT, .sum = true},
-	{"backing", "backing_bytes", CELL_SIZE, .sum = false},
-	{"unused", "unused_bytes", CELL_SIZE, .sum = false},
+	{"live", "live_bytes", CELL_SIZE, .sum = true, COLUMN_OF(heap, live)},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = true, COLUMN_OF(heap, blocks)},
+	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true, COLUMN_OF(heap, peak)},
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, COLUMN_OF(heap, allocated)},
+	{"allocations", "allocations", CELL_COUNT, .sum = true, .optional = true,
+	 COLUMN_OF(heap, allocations)},
+	{NULL, "frees", CELL_COUNT, .sum = true, COLUMN_OF(heap, frees)},
+	{"backing", "backing_bytes", CELL_SIZE, .sum = false, COLUMN_OF(heap, backing)},
+	{"unused", "unused_bytes", CELL_SIZE, .sum = false, COLUMN_OF(heap, unused)},
 };
 enum { NAME, LIVE, BACKING = 7 };
 
-/* Selects the heaps. A site's heap is noted in its outermost frame; how much of the backing memory
- * is unused is known only at the end. */
-static const char heaps[] =
-	"FROM (WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site"
-	"  WHERE EXISTS(SELECT 1 FROM frame WHERE note LIKE 'heap %%') UNION ALL"
-	"  SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack"
-	"  WHERE k.parent IS NOT NULL),"
-	" root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up"
-	"  JOIN stack k ON k.id = up.stack AND k.parent IS NULL JOIN frame f ON f.id = k.frame"
-	"  WHERE f.note LIKE 'heap %%'),"
-	" stat AS (SELECT c.site, t.label, c.live_bytes, c.live_blocks FROM site_stat c"
-	"  JOIN snapshot t ON t.id = c.snapshot),"
-	" each AS (SELECT coalesce(root.heap, 'malloc') AS heap, root.heap IS NULL AS plain,"
-	"  CAST(total(e.live_bytes) AS INTEGER) AS live_bytes,"
-	"  CAST(total(e.live_blocks) AS INTEGER) AS live_blocks,"
-	"  iif((SELECT count(*) FROM snapshot WHERE label = 'peak'),"
-	"  CAST(total(p.live_bytes) AS INTEGER), NULL) AS peak_bytes,"
-	"  sum(s.allocated_bytes) AS allocated_bytes, sum(s.allocations) AS allocations,"
-	"  sum(s.frees) AS frees FROM site s LEFT JOIN root ON root.site = s.id"
-	"  LEFT JOIN stat e ON e.site = s.id AND e.label = %Q"
-	"  LEFT JOIN stat p ON p.site = s.id AND p.label = 'peak' GROUP BY root.heap),"
-	" behind AS (SELECT name, sum(backing_bytes) AS backing_bytes FROM heap GROUP BY name)"
-	" SELECT each.*, backing_bytes, iif(backing_bytes > 0 AND %Q = 'end',"
-	"  max(backing_bytes - live_bytes, 0), NULL) AS unused_bytes"
-	" FROM each LEFT JOIN behind b ON b.name = heap AND NOT plain)"
-	" ORDER BY live_bytes DESC, heap";
+struct heaps {
+	MS_ARRAY(struct heap) all; /* the first one is malloc's */
+	struct ms_lookup by_name;
+};
+
+/* Returns the index of a custom heap, or NONE. */
+static uint32_t find(const struct heaps *h, const char *name)
+{
+	uint32_t hash = ms_hash_text(name), n;
+	for (size_t at = hash; (n = ms_lookup_next(&h->by_name, hash, &at));)
+		if (!strcmp(h->all.v[n - 1].name, name))
+			return n - 1;
+	return NONE;
+}
+
+static uint32_t add(struct heaps *h, const char *name, bool plain)
+{
+	*MS_PUSH(&h->all) = (struct heap){.name = name,
+					  .plain = plain,
+					  .allocated = UNKNOWN,
+					  .allocations = UNKNOWN,
+					  .frees = UNKNOWN,
+					  .backing = UNKNOWN,
+					  .unused = UNKNOWN};
+	if (!plain)
+		ms_lookup_add(&h->by_name, ms_hash_text(name), (uint32_t)h->all.n);
+	return (uint32_t)h->all.n - 1;
+}
+
+static const char *heap_noted(const struct frame *f)
+{
+	return f->note && !strncmp(f->note, "heap ", 5) ? f->note + 5 : NULL;
+}
+
+/* Returns the heap of a stack, which is noted in its outermost frame. */
+static uint32_t heap_of(struct heaps *h, const struct frame *outermost)
+{
+	const char *name = heap_noted(outermost);
+	uint32_t found = name ? find(h, name) : 0;
+	return found == NONE ? add(h, name, false) : found;
+}
+
+/* Adds a figure that some rows may lack; it is not known if all of them do. */
+static void add_known(uint64_t *to, uint64_t v)
+{
+	if (v != UNKNOWN)
+		*to = figure_or_0(*to) + v;
+}
+
+static void sum_sites(const struct model *m, struct heaps *h)
+{
+	uint32_t *of = ms_xrealloc(NULL, m->nodes.n + 1, sizeof *of); /* the heap of each node */
+	add(h, "malloc", true);
+	for (size_t i = 0; i < m->nodes.n; i++) { /* callers come first */
+		const struct node *k = &m->nodes.v[i];
+		of[i] = k->parent == NONE ? heap_of(h, &m->frames.v[k->frame]) : of[k->parent];
+	}
+	for (size_t i = 0; i < m->sites.n; i++) {
+		const struct site *s = &m->sites.v[i];
+		struct heap *to = &h->all.v[s->stack == NONE ? 0 : of[s->stack]];
+		to->sites++;
+		to->live += figure_or_0(s->at.bytes);
+		to->blocks += figure_or_0(s->at.blocks);
+		to->peak += figure_or_0(s->peak.bytes);
+		add_known(&to->allocated, s->allocated_bytes);
+		add_known(&to->allocations, s->allocations);
+		add_known(&to->frees, s->frees);
+	}
+	free(of);
+}
+
+/* Adds the memory behind custom heaps. How much of it is unused is known only at the end. */
+static void add_backing(const struct model *m, struct heaps *h)
+{
+	bool end = m->at_label && !strcmp(m->at_label, "end");
+	sqlite3_stmt *st = model_ask(m, "SELECT name, sum(backing_bytes) FROM heap GROUP BY name");
+	while (model_next(&st)) {
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+		uint32_t i = name ? find(h, name) : NONE;
+		if (i == NONE)
+			continue;
+		struct heap *to = &h->all.v[i];
+		to->backing = figure_in(st, 1);
+		to->unused = end && figure_some(to->backing) ? figure_sub(to->backing, to->live)
+							     : UNKNOWN;
+	}
+}
+
+static int by_live(const void *x, const void *y)
+{
+	const struct heap *a = x, *b = y;
+	return MS_ORDER(b->live, a->live) ?: strcmp(a->name, b->name);
+}
 
 struct table table_heaps(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(columns, .title = m->est ? "HEAPS (estimated)" : "HEAPS",
 				  .empty = "no allocations in this snapshot", .at = true);
-	table_query(m, &t, heaps, m->at_label, m->at_label);
+	struct heaps h = {0};
+	sum_sites(m, &h);
+	add_backing(m, &h);
+	qsort(h.all.v, h.all.n, sizeof *h.all.v, by_live);
+	for (size_t i = 0; i < h.all.n; i++) {
+		if (!h.all.v[i].sites)
+			continue;
+		if (m->peak.bytes == UNKNOWN)
+			h.all.v[i].peak = UNKNOWN;
+		struct cell *c = table_row(m, &t)->cells;
+		table_take(&t, c, &h.all.v[i]);
+		c[NAME].s = h.all.v[i].name;
+	}
+	MS_FREE(h.all.v, h.by_name.slots);
 	table_finish(m, &t, -1, limit, "heap", TOTAL_NONE);
 	return t;
 }
@@ -63,14 +155,13 @@ struct table table_heaps(struct model *m, size_t limit)
 static bool has_heaps(const struct model *m)
 {
 	for (size_t i = 0; i < m->frames.n; i++)
-		if (m->frames.v[i].note && strncmp(m->frames.v[i].note, "heap ", 5) == 0)
+		if (heap_noted(&m->frames.v[i]))
 			return true;
 	return false;
 }
 
 const char *heaps_line(struct model *m)
 {
-	/* most programs have no custom heaps, and the query reads every site */
 	if (!has_heaps(m))
 		return NULL;
 	struct table t = table_heaps(m, SIZE_MAX);
