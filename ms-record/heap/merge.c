@@ -29,6 +29,8 @@
 
 #define EARLY_NS 10000u /* more than the error of any stamp */
 #define LOOK_NS 50000u
+#define MARKS_NS UINT64_C(1000000)
+#define MARKS_BYTES ((size_t)64 << 10)
 #define LOOK_ITEMS 8192u /* items of one ring; no thread writes more within LOOK_NS */
 
 void merge_begin(struct session *s, uint32_t serial)
@@ -380,6 +382,13 @@ static void do_free_unsure(struct session *s, struct reader *r, const struct ite
 		heaps_give(s, r, it, false);
 }
 
+/* Tells whether the event block ends at a mark, so that readers find a block's start there, and a
+ * trace that is followed shows the mark at once. Marks in quick succession share a block. */
+static bool ends_block(const struct session *s, uint64_t ns, bool outside, size_t bytes)
+{
+	return outside || !s->marked_ns || ns >= s->marked_ns + MARKS_NS || bytes > MARKS_BYTES;
+}
+
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread)
 {
 	struct ms_record_writer *w = batch_record(&session_batch(s)->marks, strlen(name) + 80);
@@ -388,7 +397,10 @@ void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t threa
 	ms_record_number(w, MS_MARK_EVENT, s->stats.events);
 	ms_record_number(w, MS_MARK_THREAD, thread);
 	ms_record_end(w);
-	session_flush(s); /* the event block ends here */
+	if (ends_block(s, ns, !thread, w->size)) {
+		s->marked_ns = ns;
+		session_flush(s);
+	}
 	pause_mark(s, name, ns);
 	s->leak_mark_due |= s->opt->leak_mark && !strcmp(s->opt->leak_mark, name);
 }

@@ -21,7 +21,7 @@ void merge_until(struct session *s, uint64_t limit);
 /* Merges up to each stamp, within `limit`, at which a forked child still needs its parent's blocks,
  * and adds a fork point there. */
 void merge_forks(struct session *s, uint64_t limit);
-/* Adds a mark after the events merged so far, and flushes the batch. `thread`: 1 + index of the
+/* Adds a mark after the events merged so far, and flushes the batch, unless marks are frequent. `thread`: 1 + index of the
  * thread; 0 = a mark from outside the process. */
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread);
 /* Returns how far ahead, in stamps, the merge may look for a free or allocation out of order. */

@@ -47,7 +47,7 @@ is 'losses at the limit' "$("$BIN/ms-snap" m.trace -o m.db && sqlite3 m.db 'sele
 grep -q 'limit .*--max-size 1.0 MiB was reached' err || fail "the end does not speak of the limit: $(cat err)"
 
 # ---- many small blocks: there is room for their index ----
-"$BIN/ms-record" -q -o i.trace --max-size 1M "$longrun" marks 20000 >/dev/null
+"$BIN/ms-record" -q -o i.trace --max-size 1M "$longrun" marks 14000 >/dev/null
 [ "$(stat -c %s i.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s i.trace) bytes"
 is 'reason' "$(field 16 i.trace)" 3
 [ "$(field 25 i.trace)" -gt 0 ] 2>/dev/null || fail 'a trace that was stopped at its limit has no index'

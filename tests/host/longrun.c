@@ -9,7 +9,7 @@
  *                      allocates and frees for that time, or until there is that file, with KEEP
  *                      blocks live; prints the truth
  *   longrun burst N    waits for a line, then N allocations freed at once, says "ok"
- *   longrun marks N    N marks, an allocation after each
+ *   longrun marks N    N marks, an allocation after each, apart enough to end a block of the trace each
  *   longrun threads N  N threads that allocate a while; says "ok" and waits for a line
  */
 #include <pthread.h>
@@ -150,8 +150,10 @@ int main(int argc, char **argv)
 		say("ok\n");
 	}
 	if (argc == 3 && !strcmp(argv[1], "marks"))
-		for (long n = atol(argv[2]); n > 0; n--)
+		for (long n = atol(argv[2]); n > 0; n--) {
+			nanosleep(&(struct timespec){0, 1100000}, NULL);
 			step('m', "x");
+		}
 	if (argc == 3 && !strcmp(argv[1], "threads"))
 		threads(atol(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "steps"))
