@@ -17,10 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Most nodes have few children. These are linked; what a node has beyond LINKED is found by `lookup`. */
 struct fold_node {
 	uint32_t parent, frame; /* index of a fold_node, or NONE; index of a frame of the model */
-	uint64_t function;
+	uint32_t child, next;   /* numbers from 1 of a child, and of another child of `parent` */
+	uint64_t function : 60, linked : 4; /* linked: number of children that are linked */
 };
+#define LINKED 8u
 
 struct folding {
 	const struct model *m;
@@ -40,17 +43,39 @@ static uint64_t function_of(const struct model *m, uint32_t frame)
 	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ f->module;
 	for (const char *s = f->function; *s; s++)
 		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
-	return h | UINT64_C(1) << 63;
+	return h >> 5 | UINT64_C(1) << 59;
+}
+
+/* Returns the number from 1 of a node's child; 0 = there is none. */
+static uint32_t child_of(const struct folding *d, uint32_t parent, uint32_t frame, uint32_t hash)
+{
+	const struct fold_node *p = parent == NONE ? NULL : &d->nodes[parent];
+	uint32_t n = p ? p->child : 0;
+	while (n && d->nodes[n - 1].frame != frame)
+		n = d->nodes[n - 1].next;
+	if (n || (p && p->linked < LINKED))
+		return n;
+	for (size_t at = hash; (n = ms_lookup_next(&d->lookup, hash, &at));)
+		if (d->nodes[n - 1].parent == parent && d->nodes[n - 1].frame == frame)
+			break;
+	return n;
 }
 
 static uint32_t node_of(struct folding *d, uint32_t parent, uint32_t frame)
 {
-	uint32_t hash = ms_hash(parent, frame), n;
-	for (size_t at = hash; (n = ms_lookup_next(&d->lookup, hash, &at));)
-		if (d->nodes[n - 1].parent == parent && d->nodes[n - 1].frame == frame)
-			return n - 1;
-	d->nodes[d->node_count] = (struct fold_node){parent, frame, d->function[frame]};
-	ms_lookup_add(&d->lookup, hash, ++d->node_count);
+	uint32_t hash = ms_hash(parent, frame), n = child_of(d, parent, frame, hash);
+	if (n)
+		return n - 1;
+	struct fold_node *p = parent == NONE ? NULL : &d->nodes[parent];
+	struct fold_node *x = &d->nodes[d->node_count++];
+	*x = (struct fold_node){.parent = parent, .frame = frame, .function = d->function[frame]};
+	if (p && p->linked < LINKED) {
+		x->next = p->child;
+		p->child = d->node_count;
+		p->linked++;
+	} else {
+		ms_lookup_add(&d->lookup, hash, d->node_count);
+	}
 	return d->node_count - 1;
 }
 
@@ -96,6 +121,23 @@ struct numbered {
 	uint32_t number, site;
 };
 
+/* Holds what the heaviest of several sites has most of. */
+struct weight {
+	uint64_t leak, peak, allocated;
+	int64_t id;
+};
+
+static struct weight weight_of(const struct model *m, uint32_t i)
+{
+	if (i >= m->sites.n) {
+		const struct ms_gone_site *g = &m->gone.v[i - m->sites.n];
+		return (struct weight){.allocated = g->bytes, .id = g->id};
+	}
+	const struct site *s = &m->sites.v[i];
+	return (struct weight){figure_or_0(s->leak.bytes), figure_or_0(s->peak.bytes),
+			       figure_or_0(s->allocated_bytes), s->id};
+}
+
 /* Orders by number, and within a number the heaviest site first. */
 static int by_number(const void *x, const void *y, void *arg)
 {
@@ -103,13 +145,10 @@ static int by_number(const void *x, const void *y, void *arg)
 	const struct numbered *p = x, *q = y;
 	if (p->number != q->number)
 		return MS_ORDER(p->number, q->number);
-	struct site room[2];
-	const struct site *a = model_site_at(m, p->site, &room[0]),
-			  *b = model_site_at(m, q->site, &room[1]);
-	return MS_ORDER(figure_or_0(b->leak.bytes), figure_or_0(a->leak.bytes)) ?:
-	       MS_ORDER(figure_or_0(b->peak.bytes), figure_or_0(a->peak.bytes)) ?:
-	       MS_ORDER(figure_or_0(b->allocated_bytes), figure_or_0(a->allocated_bytes)) ?:
-	       MS_ORDER(a->id, b->id);
+	struct weight a = weight_of(m, p->site), b = weight_of(m, q->site);
+	return MS_ORDER(b.leak, a.leak) ?: MS_ORDER(b.peak, a.peak)
+			?: MS_ORDER(b.allocated, a.allocated)
+			?: MS_ORDER(a.id, b.id);
 }
 
 static void add_estimates(struct model *m, struct site *to, const struct site *s)
