@@ -165,7 +165,7 @@ def images():
         check(totals["allocations"] == totals["frees"] + totals["unfreed_blocks"] + totals["exec_blocks"], f"sum rule: {totals}")
         check(sum(s["live_bytes"] for s in report["sites"]) == totals["unfreed_bytes"], "sites at the end")
         check(names is None or [os.path.basename(r["exe"]) for r in rows] in (names, ["dash", names[1]]), f"names of {rows}")
-        number = f"program {len(others) + most + 1} of {len(rows)}, chain_dynamic", f"program {len(rows)} of {len(rows)}, chain_dynamic"
+        number = f"chain_dynamic, program {len(others) + most + 1} of {len(rows)} (exec)", f"chain_dynamic, program {len(rows)} of {len(rows)} (exec)"
         for options in ((), ("--md",), ("--html=-",)):
             text = run(f"{BIN}/ms-report", *options, "run.trace").stdout.replace("\\", "")
             check(all(n in text for n in number), f"{options}: {number} not in {text[:2000]}")

@@ -233,7 +233,7 @@ static void check_look(void)
 		is("told", w.memory.told == &scan_of.read_bytes, how & 1);
 		is("wide", looked.wide, how & 2 ? 1 : 0);
 		is("dense", looked.dense, !(how & 2));
-		is("own", looked.own_count, 2 * MG_OWN_MAX);
+		is("own", looked.own_count, 2 * MG_OWN_MAX + 1);
 		is("no inode", looked.own_inode, 0);
 		is("ignored", w.ignored, 2);
 		is("the program's roots", looked.user != NULL, how & 2 ? 1 : 0);
