@@ -25,7 +25,7 @@ run() {
 	shift 2
 	rm -rf run.*
 	status=0
-	ms-record -o run.trace "$@" >out 2>said || status=$?
+	ms-record --leak-check=auto:60s -o run.trace "$@" >out 2>said || status=$?
 	is "$what: status" $status "$expected"
 	while [ "$1" != -- ]; do shift; done
 	shift
@@ -112,7 +112,7 @@ attached() {
 	"$@" "$T/$program" exit attached >/dev/null 2>&1 &
 	runs=$!
 	wait_for [ -e ready ]
-	ms-record -q --retention-at=exit -o run.trace -p "$(cat ready)" &
+	ms-record -q --leak-check=auto:60s --retention-at=exit -o run.trace -p "$(cat ready)" &
 	recorder=$!
 	wait_for [ -e run.trace ]
 	wait_for ms-record --tell run.trace flush
