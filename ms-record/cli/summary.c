@@ -288,11 +288,12 @@ static void print_heap(const struct image *m)
 	     PLURAL(t->live_blocks), scan_words(m, room));
 }
 
-/* Returns words for why there was no scan at the program's exit; NULL = there was one. */
+/* Returns words for why there was no scan at the program's exit; NULL = there was one, or the process
+ * became another program. */
 static const char *no_exit_scan(const struct image *m)
 {
 	uint64_t state = m->scan.exit_state;
-	if (state == MS_SCAN_DONE)
+	if (state == MS_SCAN_DONE || (!state && m->ending == SESSION_EXECED))
 		return NULL;
 	return state                         ? scan_state_words(state)
 	       : !m->guest.exit_hooked       ? "its exit function could not be hooked"
