@@ -389,8 +389,8 @@ for budget, status, said in [
         ('site("orderd::Parser::*").delta_live_bytes > 69999', 1, "is broken: the figure is +70000 (+68.4 KiB"), ('site("*Parser*").delta_live_bytes > 70000', 0, ""),
         ('site("orderd::Parser::dup").delta_live_blocks >= 7', 1, "most of it at site 1: "), ('site("nobody").delta_live_bytes > 0', 0, "its pattern matches no site"),
         ('site("*").delta_live_bytes > 77999', 1, "is broken: the figure is +78000 (+76.2 KiB, +132 %), most of it at site 1: "), ('site("*").delta_live_bytes > 132.3 %', 0, ""),
-        ('site("*").delta_frees < -389', 1, "is broken: the figure is -390"), ('site("*").delta_sites > 0', 2, "no figure 'delta_sites' of a site"),
-        ('site("*").new_sites > 0', 2, "no figure 'new_sites' of a site"), ('site("*").delta_unfreed_bytes > 0', 2, "no figure"),
+        ('site("*").delta_frees < -389', 1, "is broken: the figure is -390"), ('site("*").delta_sites > 0', 2, "site() has no figure 'delta_sites'"),
+        ('site("*").new_sites > 0', 2, "site() has no figure 'new_sites'"), ('site("*").delta_unfreed_bytes > 0', 2, "no figure"),
         ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "only delta_"),
         ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad percentage"),
         ("delta_frees > 1k", 2, "bad budget"), ("delta_frees ~ 1", 2, "expected >"), ("delta_frees", 2, "expected >")]:
