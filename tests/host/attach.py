@@ -56,8 +56,9 @@ def refusals():
     refused("a whole number", "-p", "x")
     refused("given twice", "-p", f"{pid},{pid}")
     refused("'ls' is not run", "-p", str(pid), "ls")
-    for option in ("--mmap", "--with=usable-size", "--buffer=wait", "--env=A=B", "--follow=exec", "--leak-check=yes"):
-        refused("-p: " + (option if option[2] in "wb" else option.split("=")[0]), option, pid=pid)
+    for option in ("--mmap", "--with=usable-size", "--buffer=wait", "--env=A=B", "--follow=exec"):
+        refused(option.removesuffix("=A=B") + " cannot be combined with -p", option, pid=pid)
+    refused("with -p, --leak-check takes ", "--leak-check=yes", pid=pid)
     zombie = subprocess.Popen(["true"])
     while state(zombie.pid) != "Z":
         time.sleep(0.02)
