@@ -304,12 +304,13 @@ bool keep_share(struct keep *k, bool observers)
 	if (!shared || k->state != KEEP_DONE)
 		return false;
 	choose_bits(k);
-	struct links l = {0};
-	if (!keep_over(k))
-		find_links(k, &l);
-	if (!keep_over(k))
+	struct links l;
+	find_links(k, &l);
+	bool more = false;
+	if (l.first && l.to && !keep_over(k)) {
 		spread(k, &l);
-	bool more = observers && !keep_over(k) && find_observers(k, &l);
+		more = observers && !keep_over(k) && find_observers(k, &l);
+	}
 	keep_drop(k, l.first);
 	keep_drop(k, l.to);
 	return more;

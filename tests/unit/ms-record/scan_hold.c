@@ -241,6 +241,20 @@ static void check_look(void)
 	}
 }
 
+/* The guest's memory, of which the list of an allocator's memory is the last, if there is one. */
+static void check_own(void)
+{
+	uint64_t own[OWN_MAX][2];
+	begin();
+	list_own(&session, own);
+	is("no list", own[OWN_MAX - 1][1], 0);
+	mem.arenas = 0x5000;
+	list_own(&session, own);
+	is("the list", own[OWN_MAX - 1][0], 0x5000);
+	is("its end", own[OWN_MAX - 1][1], 0x5000 + sizeof(struct mg_arenas));
+	mem.arenas = 0;
+}
+
 /* Memory that had to be waited for: that is the reason, not the time that it took. */
 static void check_waits(void)
 {
@@ -482,6 +496,7 @@ int main(void)
 	check_expected();
 	check_stop();
 	check_look();
+	check_own();
 	check_waits();
 	check_hurry();
 	check_judge();
