@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Types in few words: of templates of the C++ library only the arguments that a reader knows,
- * "map<string, Session*>".
+ * "map<string, Session*>"; of CPython's types the names that they have in Python.
  */
 #include "types.h"
 
@@ -106,8 +106,33 @@ static const char *read_type(const char *s, char **to, unsigned depth)
 	return s;
 }
 
+/* Returns Python's own name for a type of CPython, of which `type` is the variable; or `type`. */
+static const char *python_type(const char *type)
+{
+	static const char *const names[][2] = {
+		{"Unicode", "str"},         {"Long", "int"},
+		{"BaseObject", "object"},   {"Bool", "bool"},
+		{"Float", "float"},         {"Complex", "complex"},
+		{"Bytes", "bytes"},         {"ByteArray", "bytearray"},
+		{"Tuple", "tuple"},         {"List", "list"},
+		{"Dict", "dict"},           {"Set", "set"},
+		{"FrozenSet", "frozenset"}, {"Function", "function"},
+		{"Code", "code"},           {"Module", "module"},
+		{"Type", "type"},           {"Property", "property"},
+		{"Cell", "cell"},           {"Slice", "slice"},
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		size_t n = strlen(names[i][0]);
+		if (strncmp(type, "Py", 2) == 0 && strncmp(type + 2, names[i][0], n) == 0 &&
+		    strcmp(type + 2 + n, "_Type") == 0)
+			return names[i][1];
+	}
+	return type;
+}
+
 const char *ms_type_short(struct ms_arena *a, const char *type)
 {
+	type = python_type(type);
 	/* no argument grows by more than a blank and what stands for shared_ptr */
 	char *text = ms_arena_alloc(a, 3 * strlen(type) + 32), *to = text;
 	for (const char *s = type; *s;) {

@@ -212,7 +212,8 @@ fixture kept-types.db "INSERT INTO retention(process, scan, state, live_bytes, k
 	INSERT INTO kept(process, scan, id, keeper, retained_bytes, retained_blocks, bytes, blocks) SELECT 1, 7, id, id, 100 - id, 1, 0, 0 FROM keeper;
 	INSERT INTO kept(process, scan, id, parent, site, retained_bytes, retained_blocks, bytes, blocks, type) VALUES
 	(1, 7, 20, 1, 1, 50, 1, 50, 1, 'std::_Sp_counted_ptr_inplace<Widget, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>'),
-	(1, 7, 21, 20, 2, 40, 1, 40, 1, 'std::_Sp_counted_ptr<std::vector<int, std::allocator<int> >*, (__gnu_cxx::_Lock_policy)2>')"
+	(1, 7, 21, 20, 2, 40, 1, 40, 1, 'std::_Sp_counted_ptr<std::vector<int, std::allocator<int> >*, (__gnu_cxx::_Lock_policy)2>'),
+	(1, 7, 22, 2, 1, 30, 1, 30, 1, 'PyUnicode_Type'), (1, 7, 23, 22, 2, 20, 1, 20, 1, 'PyFrozenSet_Type'), (1, 7, 24, 23, 3, 10, 1, 10, 1, 'PyOwn_Type')"
 # a server in one variable: its two large parts are told, its third is not
 fixture kept-server.db "INSERT INTO retention(process, scan, state, live_bytes, kept_bytes, unreachable_bytes) VALUES (1, 7, 'done', 1000000, 1000000, 0);
 	INSERT INTO keeper(process, scan, id, kind, name) VALUES (1, 7, 1, 'variable', 'server'), (1, 7, 2, 'variable', 'other');
