@@ -286,9 +286,10 @@ static MS_PREFETCHES void prefetch(const struct ms_replay *r, const struct ms_ev
  * of one of these events. Not for recordings that are sampled, or have mapped memory or usable
  * sizes. `ahead`: number of events that can be read; `all`: as for prefetch. Returns the number
  * applied. */
-static inline __attribute__((always_inline)) size_t
-quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n, size_t ahead, bool all,
-	     bool brief)
+static inline __attribute__((always_inline)) size_t quick_events(struct ms_replay *r,
+								 const struct ms_event *ev,
+								 size_t n, size_t ahead, bool all,
+								 bool brief)
 {
 	struct ms_replay_totals t = r->totals;
 	struct ms_replay_span *span = &r->spans[r->span];

@@ -25,7 +25,7 @@
 #include "libcommon/base/err.h"
 #include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/code/held_files.h"
+#include "ms-record/base/held_files.h"
 #include "ms-record/session/session.h"
 
 #define FAMILIES_MOST 32u

@@ -13,7 +13,7 @@
 #include "hook_symbols.h"
 #include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/code/held_files.h"
+#include "ms-record/base/held_files.h"
 
 static const Elf64_Sym *find(const struct hook_code *c, const char *wanted)
 {

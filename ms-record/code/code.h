@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Room code: the code of a process image that is recorded.
  *   In:  the process, its clock and the guest's tables in shared memory.
- *   Out: modules (modules.h) and call stacks (stacks.h), as the trace numbers them; the files of
- *        modules (held_files.h); for the guest, lists of functions (frame_lists.h) and of mappings
- *        (ranges.h), and where an interpreter is (interpreter.h).
+ *   Out: modules (modules.h) and call stacks (stacks.h), as the trace numbers them; for the guest,
+ *        lists of functions (frame_lists.h) and of mappings (ranges.h), and where an interpreter is
+ *        (interpreter.h).
  *   Used by: session, which has one of each, heap, drain, control.
  *
  * Modules as everything here knows them.

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "held_files.h"
+#include "ms-record/base/held_files.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/base/descriptor.h"

@@ -24,7 +24,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/elf_reader.h"
 #include "libcommon/base/order.h"
-#include "held_files.h"
+#include "ms-record/base/held_files.h"
 #include "interpreter.h"
 #include "frame_lists.h"
 #include "module_file.h"

@@ -21,7 +21,7 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/progress.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/code/held_files.h"
+#include "ms-record/base/held_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /* No limit: the sanitizers reserve terabytes of address space. */

@@ -15,7 +15,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/elf_reader.h"
 #include "ms-record/session/pool.h"
-#include "ms-record/code/held_files.h"
+#include "ms-record/base/held_files.h"
 #include "ms-record/session/session.h"
 #include MS_CPU_H
 

@@ -491,8 +491,7 @@ struct mg_frames_entry {
 enum mg_ring_state {
 	MG_RING_UNREADY = 0, /* the ring's memory is not ready yet */
 	MG_RING_FREE = 1,    /* prepared by ms-record; a thread may take it (R9) */
-	/* has a writer; only ms-record frees the ring, once drained and the thread is gone from
-	 * /proc */
+	/* has a writer; freed by ms-record, once drained and the thread is gone from /proc */
 	MG_RING_TAKEN = 2,
 };
 
@@ -514,8 +513,7 @@ struct mg_ring {
 	uint64_t passed; /* allocations only counted, not recorded (MG_PAUSED, MG_WAITING) */
 	uint32_t wake;   /* writer: recording to which the ring's content belongs (R8) */
 	uint32_t reserved[7];
-	uint64_t
-		signal_stack; /* writer: address of the thread's alternate signal stack; 0 = none */
+	uint64_t signal_stack; /* writer: the thread's alternate signal stack; 0 = none */
 };
 
 /* Describes a mapping that is readable and also writable or executable, so that it may hold a
@@ -647,9 +645,8 @@ enum mg_pool_step {
 #define MG_SHORT_COUNT 8u
 #define MG_SHORT_KEEP 16u
 
-#define MG_F_STACK 1u /* has a stack; else keep and count are 0, the previous stack stays */
-#define MG_F_TRUNCATED                                                                             \
-	2u /* the outermost frame sent is not the root: its callers could not be found */
+#define MG_F_STACK 1u     /* has a stack; else keep and count are 0, the previous stack stays */
+#define MG_F_TRUNCATED 2u /* callers of the outermost frame sent were not found */
 #define MG_F_COPIED 4u    /* the stack is in the MG_COPY records just before */
 #define MG_F_NOT_TAKEN 8u /* no stack was taken, because of the rate limit */
 #define MG_F_CUT_COPY 16u /* the copy ends before the stack does */

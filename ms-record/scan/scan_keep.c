@@ -13,7 +13,7 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/path.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/code/held_files.h"
+#include "ms-record/base/held_files.h"
 #include "ms-record/code/modules.h"
 #include "ms-record/heap/heap.h"
 #include "ms-record/heap/preexisting.h"
