@@ -38,7 +38,7 @@ int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *
 /* Opens a process as ms_proc_open does, from a folder that is open already (borrowed; -1 = every
  * read fails). */
 void ms_proc_open_at(struct ms_proc *p, int folder);
-/* Does the same, but only for ms_proc_read_statm and ms_proc_peak_rss. */
+/* Opens a process from an open folder, only for ms_proc_read_statm and ms_proc_peak_rss. */
 void ms_proc_open_memory_at(struct ms_proc *p, int folder);
 void ms_proc_close(struct ms_proc *p);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/proc/proc.h"
 
 /* Tells whether the kernel trusts the TSC: it uses the TSC as its clock source, or a paravirtual
@@ -23,8 +24,13 @@ static bool kernel_trusts_tsc(void)
 
 bool cpu_counter_usable(void)
 {
+	static uint64_t asked_ns; /* what the kernel said is valid for a second */
+	static bool usable;
+	uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
 	unsigned a, b, c, d;
-	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
-		return false;
-	return kernel_trusts_tsc();
+	if (asked_ns && now < asked_ns + 1000000000)
+		return usable;
+	asked_ns = now;
+	usable = __get_cpuid(0x80000007, &a, &b, &c, &d) && d & (1u << 8) && kernel_trusts_tsc();
+	return usable;
 }

@@ -111,6 +111,19 @@ static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 	return m->build_id_size == n && !memcmp(m->build_id, id, n);
 }
 
+/* Returns the file mapped at `p` if it is held and still at its path; opening it again would take
+ * several times as long. */
+static struct held_file *held_at(const struct process *process, const struct attach_map *p,
+				 const char *path)
+{
+	char full[4200];
+	struct stat st;
+	struct held_file *f = held_file_find(path, p->inode);
+	snprintf(full, sizeof full, "root%s", path);
+	bool same = f && !fstatat(process->folder, full, &st, 0) && held_file_same(f, &st);
+	return same ? f : NULL;
+}
+
 /* Opens the file mapped at `p`, or finds it among the held files. Returns false if its build-id
  * differs from the one in memory. */
 static bool hold_mapped(const struct modules *all, struct module *m, const struct attach_map *p,
@@ -118,8 +131,11 @@ static bool hold_mapped(const struct modules *all, struct module *m, const struc
 {
 	const struct attach_memory mem = attach_memory_of_process(all->process);
 	struct ms_elf_reader f;
-	int fd = module_file_open(all->process, p, m->path, deleted);
-	m->file = fd >= 0 ? held_file_keep(fd, m->path, true) : held_file_find(m->path, p->inode);
+	m->file = held_at(all->process, p, m->path);
+	int fd = m->file ? -1 : module_file_open(all->process, p, m->path, deleted);
+	if (!m->file)
+		m->file = fd >= 0 ? held_file_keep(fd, m->path, true)
+				  : held_file_find(m->path, p->inode);
 	if (!ms_elf_read(&f, m->file ? ms_elf_in_file(m->file->fd) : attach_elf_at(&mem, m->start)))
 		return true;
 	if (m->file && m->build_id_size && !same_id(m, &f)) {

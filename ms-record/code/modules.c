@@ -278,7 +278,8 @@ static void copy_entry(struct mg_module *to, const struct mg_module *from)
 	to->build_id_bytes = from->build_id_bytes;
 }
 
-static void add_entry(struct modules *all, uint32_t i)
+/* Adds the module of entry `i` of the table. `again`: the entry was used before. */
+static void add_entry(struct modules *all, uint32_t i, bool again)
 {
 	struct mg_module g;
 	copy_entry(&g, &all->table[i]);
@@ -301,9 +302,12 @@ static void add_entry(struct modules *all, uint32_t i)
 		m.build_id_size = (uint8_t)g.build_id_bytes;
 		memcpy(m.build_id, g.build_id, g.build_id_bytes);
 	}
-	/* Mappings read earlier may belong to a previous module at this address. */
-	if (m.kind != MODULE_VDSO && !gone &&
-	    (all->maps_stamp < m.loaded || !map_of(all, m.start, m.end))) {
+	/* Mappings read earlier may belong to a previous module at this address. The first modules
+	 * were mapped when the process waited for the answer to its handshake. */
+	bool first = !again && !all->attached && all->maps_read_ns &&
+		     i < __atomic_load_n(&all->mem->modules_first, __ATOMIC_ACQUIRE);
+	bool old = !first && all->maps_stamp < m.loaded;
+	if (m.kind != MODULE_VDSO && !gone && (old || !map_of(all, m.start, m.end))) {
 		modules_read_maps(all);
 		gone = __atomic_load_n(&all->table[i].closed, __ATOMIC_ACQUIRE);
 	}
@@ -383,7 +387,7 @@ static bool take_again(struct modules *all)
 		uint64_t loaded = __atomic_load_n(&all->table[i].loaded, __ATOMIC_RELAXED);
 		if (loaded <= e->loaded || (closed && closed < loaded))
 			continue;
-		add_entry(all, i);
+		add_entry(all, i, true);
 		some = true;
 	}
 	return some;
@@ -417,7 +421,7 @@ int modules_update(struct modules *all)
 	/* Under a seccomp filter the guest cannot ask the kernel for memory of its own. */
 	modules_back(all, all->mem->seccomp_seen ? UINT32_MAX : n);
 	for (; all->seen < n; all->seen++)
-		add_entry(all, all->seen);
+		add_entry(all, all->seen, false);
 	if (some)
 		note_closed(all); /* the modules of new entries may be closed already, in the same
 				     epoch */

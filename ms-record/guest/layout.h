@@ -270,8 +270,7 @@ struct mg_session {
 
 	_Alignas(64) uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
 	uint32_t module_count;          /* number of published mg_module[]; release store */
-	/* set by ms-record: number of entries of mg_module[] that have memory; it allocates memory for
-	 * more in good time */
+	/* set by ms-record, in good time: number of entries of mg_module[] that have memory */
 	uint32_t modules_ready;
 	uint32_t guest_ready;    /* 1: the guest's constructor has finished */
 	uint32_t guest_disabled; /* 1: the guest gave up, for the reason in disabled_why */
@@ -339,7 +338,8 @@ struct mg_session {
 	uint32_t modules_closing;
 	/* epoch up to which the table of modules is correct */
 	uint32_t modules_epoch;
-	uint32_t modules_first; /* set by ms-record: number of modules at the attachment */
+	/* number of modules at the attachment; in a launched program, of those at its handshake */
+	uint32_t modules_first;
 
 	/* Members for a launched program: a thread that is about to close modules first lets
 	 * ms-record read their symbols. */

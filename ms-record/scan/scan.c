@@ -214,7 +214,7 @@ static void look(struct work *w, pid_t tid)
 	w->memory.until = until(w);
 	w->memory.word = ends(w) || w->moment ? NULL : &s->mem->end_state;
 	w->memory.value = MG_END_SEEN;
-	w->memory.total = ends(w) ? present(w) : 0;
+	w->memory.total = !ends(w) ? 0 : w->present ? w->present : present(w);
 	w->memory.told = ends(w) ? &w->q->read_bytes : NULL;
 	__atomic_store_n(&w->q->due_bytes, w->memory.total, __ATOMIC_RELAXED);
 	graph_init(&w->graph, live->blocks, live->count, EDGES_MAX);
@@ -260,10 +260,11 @@ static void look(struct work *w, pid_t tid)
 
 /* Estimates how long a scan takes, in ns. The counts may change meanwhile: an estimate is
  * enough. */
-static uint64_t expected(const struct work *w)
+static uint64_t expected(struct work *w)
 {
 	const struct scan *q = w->q;
 	uint64_t bytes = __atomic_load_n(&q->live_bytes, __ATOMIC_RELAXED), there = present(w);
+	w->present = there;
 	bytes = there && there < bytes ? there : bytes;
 	uint64_t blocks = __atomic_load_n(&q->live_blocks, __ATOMIC_RELAXED);
 	return bytes / (RATE / 1000000) * 1000 + blocks * BLOCK_NS;

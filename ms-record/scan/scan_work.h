@@ -165,6 +165,7 @@ struct work {
 	struct scan *q;
 	struct scan_request request;
 	uint64_t start_ns, deadline_ns, stop_ns, released_ns; /* stop_ns: 0 = never */
+	uint64_t present;     /* the process's memory in bytes when the scan began; 0 = not known */
 	uint64_t expected_ns; /* expected duration, if the process stays stopped meanwhile */
 	struct memory memory;
 	struct graph graph;

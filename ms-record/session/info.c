@@ -219,12 +219,13 @@ static void add_env(struct session *s, struct ms_record_writer *w, const char *t
 }
 
 /* Reads the boot id, "b2a5e1c0-...", as bytes without the dashes. Returns their number, at most
- * 16. */
+ * 16. Called by the control thread only. */
 static size_t boot_id(uint8_t out[16])
 {
-	char text[64];
+	static char text[64];
 	size_t n = 0;
-	ms_proc_text_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof text);
+	if (!*text)
+		ms_proc_text_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof text);
 	for (const char *p = text; *p && n < 16; p++) {
 		unsigned byte;
 		if (*p == '-')

@@ -380,6 +380,7 @@ void mg_modules_init(void *memory)
 {
 	facts = memory;
 	scan();
+	__atomic_store_n(&mg.session->modules_first, count, __ATOMIC_RELEASE);
 }
 
 /* Copies only entries that this process made itself: the parent's table may have changed, or

@@ -227,7 +227,7 @@ static void check_repaired_reallocs(void)
 
 /* ---- marks ---- */
 
-/* A mark ends the event block. */
+/* A mark ends the event block, unless another one did less than a millisecond before. */
 static void check_marks(void)
 {
 	begin();
@@ -242,8 +242,14 @@ static void check_marks(void)
 	is("due", s->leak_mark_due, false);
 	merge_until(s, UINT64_MAX);
 	is("due", s->leak_mark_due, true);
-	is("blocks", writer.pushed, 2);
-	is("events behind them", s->open.batch->events.n, 2); /* an inferred free */
+	is("blocks", writer.pushed, 1);
+	is("events behind it", s->open.batch->events.n, 4); /* an inferred free */
+	merge_mark(s, "soon", s->marked_ns + 999999, 1);
+	is("soon", writer.pushed, 1);
+	merge_mark(s, "later", s->marked_ns + 1000000, 1);
+	is("later", writer.pushed, 2);
+	merge_mark(s, "from outside", s->marked_ns + 1, 0);
+	is("from outside", writer.pushed, 3);
 	const struct batch *b = writer.first;
 	for (unsigned i = 0; i < 2 && b; i++, b = b->next) {
 		struct ms_record_reader r = {b->marks.data, b->marks.data + b->marks.size};
