@@ -159,11 +159,29 @@ static int by_rows(const void *a, const void *b, void *arg)
 		       ?: MS_ORDER(w->row_of_thread[x->thread], w->row_of_thread[y->thread]);
 }
 
+/* Writes the rows of site_thread that a brief replay knows, of sites with one thread; a taker has got
+ * these already. */
+static int fill_only_threads(struct ms_fill *w)
+{
+	struct ms_insert in = ms_rows(w, "site_thread");
+	for (size_t i = 0; i < w->r->site_count && !w->f->taker; i++) {
+		const struct ms_replay_site *s = &w->r->sites[w->order[i]];
+		uint32_t thread = ms_replay_thread_of(s);
+		if (thread != UINT32_MAX)
+			ms_put_row(&in, ms_int("site", w->row_of_site[w->order[i]]),
+				   ms_int("thread", w->row_of_thread[thread]),
+				   ms_int("allocations", s->allocations));
+	}
+	return ms_insert_close(&in);
+}
+
 /* Writes site_thread in the order of its key, since inserting in key order is fastest. */
 static int fill_site_threads(struct ms_fill *w)
 {
-	if (w->r->brief || (w->f->no_site_details && w->f->one_process && w->f->threads <= 1))
+	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
 		return 0;
+	if (w->r->brief)
+		return fill_only_threads(w);
 	struct ms_insert in = ms_rows(w, "site_thread");
 	size_t n = w->r->record_count;
 	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
