@@ -4,6 +4,7 @@
 #include "blocks.h"
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/ready.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ _Static_assert(sizeof(struct ms_block_group) * 2 == MS_BLOCK_LINE, "two groups a
  * has a free list, whose latest slots are reused first. They are cut from chunks. */
 static const uint8_t room_slots[MS_BLOCK_ROOMS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 #define CHUNK_BYTES ((size_t)64 << 10)
+/* From so many bytes on, chunks are large enough for huge pages. */
+#define MANY_BYTES ((size_t)4 << 20)
 
 struct ms_block_chunk {
 	struct ms_block_chunk *next;
@@ -43,10 +46,13 @@ static struct ms_block_slot *get_room(struct ms_blocks *b, unsigned slots)
 	}
 	size_t bytes = room_slots[room] * sizeof *s;
 	if (b->chunk_left < bytes) {
-		struct ms_block_chunk *c = ms_xrealloc(NULL, 1, sizeof *c + CHUNK_BYTES);
+		size_t room_bytes = b->chunk_bytes < MANY_BYTES ? CHUNK_BYTES : READY_HUGE_FROM;
+		struct ms_block_chunk *c = ms_xrealloc(NULL, 1, sizeof *c + room_bytes);
+		ready_huge(c, sizeof *c + room_bytes);
 		c->next = b->chunks;
 		b->chunks = c;
-		b->chunk_left = CHUNK_BYTES;
+		b->chunk_left = room_bytes;
+		b->chunk_bytes += room_bytes;
 	}
 	b->chunk_left -= bytes;
 	return (struct ms_block_slot *)(void *)((char *)b->chunks->bytes + b->chunk_left);
@@ -92,6 +98,7 @@ static void get_table(struct ms_blocks *b, size_t places)
 	uintptr_t start = (uintptr_t)b->memory + MS_BLOCK_LINE - 1;
 	b->old = (struct ms_block_group *)(void *)(start - start % MS_BLOCK_LINE);
 	b->old_mask = places - 1;
+	ready_huge(b->old, places * sizeof *b->old);
 }
 
 void ms_blocks_init(struct ms_blocks *b)

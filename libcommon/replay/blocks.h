@@ -65,7 +65,7 @@ struct ms_blocks {
 	size_t old_count, old_mask;
 	struct ms_block_slot *rooms[MS_BLOCK_ROOMS]; /* free slots of groups by size, linked */
 	struct ms_block_chunk *chunks;               /* memory that slots of groups are cut from */
-	size_t chunk_left;
+	size_t chunk_left, chunk_bytes; /* of the first one; of all */
 	MS_ARRAY(struct ms_live_block) wide;
 	uint32_t free_wide; /* index of the first free element of `wide`, plus 1 */
 };

@@ -4,6 +4,7 @@
 #include "replay_cells.h"
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/ready.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,11 @@ void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint3
 		if (r->cells[n - 1].site == site && key_of(&r->cells[n - 1]) == key)
 			break;
 	if (!n) {
+		size_t cap = r->cell_cap;
 		*MS_APPEND(r->cells, r->cell_count, r->cell_cap) = (struct ms_replay_cell){
 			.site = site, .thread = key >> 6, .class = key & (MS_SIZE_CLASSES - 1)};
+		if (r->cell_cap != cap)
+			ready_huge(r->cells, r->cell_cap * sizeof *r->cells);
 		ms_lookup_add(&r->cell_index, hash, n = (uint32_t)r->cell_count);
 	}
 	s->cell = n - 1;

@@ -4,6 +4,7 @@
 #include "replay.h"
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/ready.h"
 #include "replay_cells.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
@@ -92,7 +93,10 @@ uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
 {
 	uint32_t node = stack < r->node_count ? stack : 0;
 	if (!r->site_of_node[node]) {
+		size_t cap = r->site_cap;
 		*MS_APPEND(r->sites, r->site_count, r->site_cap) = ms_replay_idle_site(node);
+		if (r->site_cap != cap)
+			ready_huge(r->sites, r->site_cap * sizeof *r->sites);
 		r->site_of_node[node] = (uint32_t)r->site_count;
 		r->touched = ms_xgrow(r->touched, &r->touched_cap, r->site_count, 1);
 		if (!r->brief)
