@@ -9,9 +9,9 @@
  * bits of the number, with one bit a slot that says "live". When the window moves on, a group of 64
  * slots leaves it; what is still live in it is packed into an old group, found by a hash of the
  * group's number. So hashing costs once per 64 numbers that leave and once per free of an old
- * block; memory is the window and at most 4 slots of 12 bytes, with a group's place in the table,
- * 32 bytes of which a third is free, for each live old block. A group's bits stand in the table: a
- * free reads one line there and one slot, and both can be prefetched.
+ * block; memory is the window and at most 4 slots of 12 bytes, with a group's place of 32 bytes in
+ * the table, of whose places at least a third is free, for each live old block. A group's bits
+ * stand in the table: a free reads one line there and one slot, and both can be prefetched.
  *
  * A slot is small, so that the window stays in the cache: size and tick have 32 bits. Blocks that
  * need more are in the table `wide`, and their slot has the index there.
@@ -65,7 +65,7 @@ struct ms_blocks {
 	size_t old_count, old_mask;
 	struct ms_block_slot *rooms[MS_BLOCK_ROOMS]; /* free slots of groups by size, linked */
 	struct ms_block_chunk *chunks;               /* memory that slots of groups are cut from */
-	size_t chunk_left, chunk_bytes; /* of the first one; of all */
+	size_t chunk_left, chunk_bytes;              /* of the first one; of all */
 	MS_ARRAY(struct ms_live_block) wide;
 	uint32_t free_wide; /* index of the first free element of `wide`, plus 1 */
 };

@@ -11,9 +11,9 @@
  * events.
  *
  * replay_events.c applies events, with a fast path for the usual ones, and has the tables of sites
- * and threads; replay_cells.h has the counters that events change; replay_alarms.c handles alarms,
- * the timeline and moments; replay_checkpoint.c starts in mid-recording. For some recordings only:
- * replay_sampled.h, replay_mapped.h.
+ * and threads; replay_prefetch.h prefetches what the next ones read; replay_cells.h has the counters
+ * that events change; replay_alarms.c handles alarms, the timeline and moments; replay_checkpoint.c
+ * starts in mid-recording. For some recordings only: replay_sampled.h, replay_mapped.h.
  *
  * The peak in one pass. A peak is a moment, and each site's (and size class's) live bytes at that
  * moment are wanted, but which moment was the peak is known only at the end, and copying all sites
