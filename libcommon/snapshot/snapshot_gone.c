@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* A site that made this many allocations, and had this part of their blocks live at once, may be
- * reported as one that kept them. */
+/* Set when a site may be reported as one that kept its blocks: it made this many allocations, and
+ * this part of their blocks was live at once. */
 enum { KEPT_BLOCKS = 16, KEPT_PERCENT = 80 };
 
 static bool has_more(const struct ms_replay_site *x, const struct ms_replay_site *y, bool bytes)

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most nodes have few children. These are linked; what a node has beyond LINKED is found by `lookup`. */
+/* Holds a node of the folded stacks. Most have few children, which are linked; what a node has beyond
+ * LINKED is found by `lookup`. */
 struct fold_node {
 	uint32_t parent, frame; /* index of a fold_node, or NONE; index of a frame of the model */
 	uint32_t child, next;   /* numbers from 1 of a child, and of another child of `parent` */
