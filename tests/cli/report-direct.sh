@@ -13,6 +13,10 @@ cat >several.c <<'C'
 static void *kept[400];
 __attribute__((noinline)) void *own(size_t n) { static char pool[4096]; static size_t at; return pool + (at += n) - n; }
 __attribute__((noinline)) void *lose(int n) { void **v = NULL; while (n--) { void **x = malloc(48); *x = v; v = x; } return v; }
+/* sites of which nothing is left: a recursion, and two lines with as many short-lived blocks */
+__attribute__((noinline)) void deep(int n) { free(malloc(500 + n)); if (n) deep(n - 1); free(malloc(30)); }
+__attribute__((noinline)) void one(void) { free(malloc(24)); }
+__attribute__((noinline)) void other(void) { free(malloc(25)); }
 static void *work(void *arg)
 {
 	for (int i = 0; i < 400; i++) {
@@ -28,6 +32,8 @@ int main(int argc, char **argv)
 	pthread_create(&t, NULL, work, NULL);
 	pthread_join(t, NULL);
 	ms_mark("warm");
+	for (int i = 0; i < 700; i++) { one(); other(); if (i % 17 == 0) deep(i % 12); }
+	free(malloc(30000));
 	void *volatile lost = lose(20);
 	lost = own(argc);
 	puts(*argv);
