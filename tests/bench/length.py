@@ -40,10 +40,11 @@ class Length:
                 self.heaptrack.append(recorders.heaptrack(work))
         self.events = self.ours[-1].trace.events
         meter.measure([place.MS_SNAP, "--symbols=embed", "length.trace"])  # heaptrack's file has its symbols too
-        self.snaps, self.prints = [], []
+        self.snaps, self.prints, self.reports = [], [], []
         snap("length.trace")
         for _ in range(repeats(millions) + 1):
             self.snaps.append(snap("length.trace"))
+            self.reports.append(meter.measure([place.MS_REPORT, "--no-pager", "length.trace"]))
         for _ in range(repeats(millions) if self.heaptrack else 0):
             self.prints.append(meter.measure(["heaptrack_print", "heaptrack.zst"]))
         self.limited = snap("length.trace", address_space=LIMIT) if limit else None
@@ -63,6 +64,10 @@ class Length:
     def rate(self):
         return self.events / median([s.total for s in self.snaps]) / 1e6
 
+    @property
+    def report_ns(self):
+        return self.ns(self.reports, lambda s: s.total)
+
     def faster(self):
         return median([s.wall for s in self.prints]) / median([s.wall for s in self.snaps]) if self.prints else None
 
@@ -77,7 +82,7 @@ def measure(settings):
     record = result.table("Recording", ["million events", "added ns/event|program", "ns/event|ms-record", "wall x|heaptrack", "wall x|ours",
                                         "B/event|heaptrack", "B/event|ours", "ms-record|MiB"])
     analyse = result.table("Analysis (ms-snap: peak and end)", ["million events", "heaptrack_print|s", "ms-snap|s", "times faster",
-                                                                "M events/s/core", "heaptrack_print|MiB", "ms-snap|MiB"])
+                                                                "M events/s/core", "heaptrack_print|MiB", "ms-snap|MiB", "ms-report|CPU s", "ms-report|ns/event"])
     done = []
     for millions in MILLIONS:
         try:
@@ -94,7 +99,8 @@ def measure(settings):
                    number(one.ours[-1].size / one.events), number((one.ours[-1].recorder_kib or 0) / 1024, 0))
         memory = one.memory()
         analyse.add(label, number(median([s.wall for s in one.prints])), number(median([s.wall for s in one.snaps])), number(one.faster(), 1),
-                    number(one.rate, 1), number(memory[0], 0), number(memory[1], 0))
+                    number(one.rate, 1), number(memory[0], 0), number(memory[1], 0), number(median([s.total for s in one.reports])),
+                    number(one.report_ns, 0))
         if one.limited:
             result.notes.append("%s million events under ulimit -v of %d MiB: %.2f s, %.0f MiB." % (label, LIMIT >> 20, one.limited.wall,
                                                                                                one.limited.rss_kib / 1024))
@@ -120,4 +126,5 @@ def judge(result, done):
     limited = next((one.limited for one in done if one.limited), None)
     add(figures.target("3 most events, address space within which ms-snap worked", LIMIT >> 20 if limited else None, 256, unit=" MiB", digits=0))
     costs = [one.target_ns + one.recorder_ns for one in done]
+    add(figures.worst_target("9 first screen (ms-report TRACE) at 1, 10, 100 M events, CPU ns an event", named(lambda o: o.report_ns), 100, digits=0))
     add(figures.target("7 cost of an event, most events / fewest", costs[-1] / costs[0] if complete else None, FLAT))
