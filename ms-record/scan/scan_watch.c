@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Notices the end of a process.
  *
- * The thread that the guest holds at the end may be under a seccomp filter (guest/preload/end.c),
- * and then cannot wake us; but it spins. A timer on the CPU clock of its process runs while it spins, and
- * costs nothing while the process is idle. Timers fire only at kernel ticks, so processes that are
- * young are polled, and so are processes without a timer.
- *
- * Most processes are noticed sooner: where no seccomp filter may forbid it, the guest wakes the
- * draining thread, which checks all processes in each round (scan_look). They are polled less often,
- * for a machine so busy that the draining thread, which uses much time, has to wait for a processor.
+ * The thread that the guest holds at the end may make no system call (guest/preload/end.c), so it
+ * cannot wake us; but it spins. A timer on the CPU clock of its process runs while it spins, and
+ * costs nothing while the process is idle. Young processes are polled, because timers fire only at
+ * kernel ticks, and so are processes without a timer. The draining thread, which checks all
+ * processes in each round, also takes them (scan_look): a process that gets little time on a busy
+ * processor may take long to use up the timer's CPU time.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +20,6 @@
 #include "ms-record/session/session_options.h"
 
 #define LEAST_NS UINT64_C(500000)
-#define LEAST_TOLD_NS UINT64_C(2000000) /* for a process that can wake us */
 #define MOST_NS UINT64_C(5000000)
 #define CPU_NS 2000000
 #define YOUNG 32 /* a process is checked whenever its age has grown by 1/YOUNG */
@@ -88,9 +85,8 @@ uint64_t watch_patience(const struct session *s)
 	if (s->scan->watched == WATCH_NOT ||
 	    __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
 		return UINT64_MAX;
-	uint64_t least = session_seccomp(s) ? LEAST_NS : LEAST_TOLD_NS;
 	if (part < MOST_NS)
-		return part < least ? least : part;
+		return part < LEAST_NS ? LEAST_NS : part;
 	return s->scan->watched == WATCH_TIMER ? UINT64_MAX : MOST_NS;
 }
 

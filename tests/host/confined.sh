@@ -59,6 +59,7 @@ $1: done" ] || fail "$1: output $(cat out)"
 scene filter 0 50001
 scene library 0 50001
 scene raw 0 50001
+for _ in 1 2 3; do scene unseen 0 1; done
 scene strict 7 50001
 scene clocks 0 6000
 scene all 0 350001

@@ -108,7 +108,6 @@ void mg_end_hold(const uint64_t *frame, int status, bool known)
 		s->end_sp = (uint64_t)(frame + MG_ENTRY_KEPT + 1 - MG_KEPT);
 		s->end_tp = mg_thread_pointer();
 		__atomic_store_n(&s->end_state, MG_END_HELD, __ATOMIC_SEQ_CST);
-		mg_wake_recorder();
 	}
 	wait(s);
 	if (f && __atomic_load_n(&s->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
