@@ -13,7 +13,6 @@
 
 static struct session session;
 static struct session_options opt;
-static struct mg_session shared;
 static struct scan scan;
 static uint64_t age;
 /* Errors, 0 = none; signals that have come. */
@@ -75,7 +74,7 @@ static void begin(void)
 {
 	opt.attached = false;
 	scan = (struct scan){.busy = 0};
-	session = (struct session){.opt = &opt, .scan = &scan, .process.pid = 5, .mem = &shared};
+	session = (struct session){.opt = &opt, .scan = &scan, .process.pid = 5};
 	no_clock = no_timer = no_time = 0;
 	pending = 0;
 	done[0] = '\0';
@@ -132,12 +131,6 @@ static void check_patience(void)
 		     {UINT64_C(32) * 5000000, UINT64_MAX, 5000000},
 		     {UINT64_MAX, UINT64_MAX, 5000000}};
 	begin();
-	age = 0;
-	scan.watched = WATCH_TIMER;
-	is("it can wake us", watch_patience(&session), 2000000);
-	age = UINT64_C(32) * 2000001;
-	is("and is older", watch_patience(&session), 2000001);
-	shared.seccomp_seen = 1;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		age = cases[i].age;
 		session.ending = SESSION_RUNS;
