@@ -17,6 +17,7 @@
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/heap/heap.h"
 #include "ms-record/code/attach_modules.h"
+#include "ms-record/session/pool.h"
 #include "ms-record/session/session_options.h"
 
 /* round_session and conclude are its own */
@@ -68,6 +69,8 @@ static struct session *make_session(int fd)
 	s->process.exe = strdup("/m");
 	s->name = strdup("m");
 	static uint64_t used;
+	static struct pool pool;
+	s->pool = &pool;
 	s->buffer_used = &used;
 	s->modules.table_max = s->modules.backed = MODULES;
 	s->rings.max = s->rings.prepared = RINGS;
@@ -75,6 +78,7 @@ static struct session *make_session(int fd)
 	s->modules.table = ms_xrealloc(NULL, MODULES, sizeof *s->modules.table);
 	s->rings.shared = aligned_alloc(64, RINGS * sizeof *s->rings.shared);
 	memset(s->mem, 0, sizeof *s->mem);
+	pool.head = s->mem;
 	memset(s->modules.table, 0, MODULES * sizeof *s->modules.table);
 	memset(s->rings.shared, 0, RINGS * sizeof *s->rings.shared);
 	pthread_mutex_init(&s->queued.lock, NULL);
