@@ -89,7 +89,7 @@ done
 # A static program is traced by ms-record, which can stop no threads of it then.
 run 'static, with threads' 3 --retention-at=exit -- "$T/keptexit-static" beside
 is 'static, with threads: scans' "$(scans)" 'exit threads, end done'
-grep -q 'no scan at exit: its threads could not be stopped' said || fail "static, with threads: $(cat said)"
+grep -q "no scan at exit: the program's threads could not be stopped" said || fail "static, with threads: $(cat said)"
 
 # Each process of its own.
 run children 3 --retention-at=exit --follow=all -- "$T/keptexit" children
