@@ -59,14 +59,14 @@ LIBS_ms-top := $(LIBS_common) -lncursesw -lmicrohttpd
 ifneq ($(filter $(CPU),$(CPUS)),)
 GUEST := $(B)/bin/libmemscope-preload.so
 include ms-record/guest/guest.mk
-else
+else ifneq ($(CPUS),)
 $(info ms-record knows no processor '$(CPU)', only $(CPUS) (CONTRIBUTING.md, Porting): the tools that read traces are built)
 TOOLS := $(filter-out ms-record,$(TOOLS))
 endif
-include libcommon/api/public.mk
+-include libcommon/api/public.mk
 
 # Completions are what a tool says of itself, so the tool has to run here.
-all: $(TOOLS:%=$(B)/bin/%) $(GUEST) $(LIB_FILES) $(if $(ARCH),,$(TOOLS:%=$(B)/completions/%.bash))
+all: $(TOOLS:%=$(B)/bin/%) $(GUEST) $(LIB_FILES) $(if $(ARCH),,$(if $(wildcard packaging/completions),$(TOOLS:%=$(B)/completions/%.bash)))
 
 $(B)/format/%.o: format/%.c
 	@mkdir -p $(@D)

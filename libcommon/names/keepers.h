@@ -33,7 +33,7 @@ struct keeper_set {
 const char *ms_keeper_name(struct ms_arena *a, const struct keeper *k, bool full_names);
 /* Returns the names of a set's keepers, of three at most: "g_by_id + g_by_name + 2 more". */
 const char *ms_keeper_set_name(struct ms_arena *a, const struct keeper_set *set);
-/* Returns when a scan was made: "as of the end", "as of request at 58m 12s". `time_ns`: since the
+/* Returns when a scan was made: "as of the end", "as of a scan at 58m 12s". `time_ns`: since the
  * start of the recording. */
 const char *ms_keeper_moment(struct ms_arena *a, const char *label, uint64_t time_ns);
 /* Returns why a retention scan that ended in `state` tells nothing. */

@@ -60,8 +60,17 @@ struct tell_job {
 	struct tell_job *next;
 	int fd;
 	enum tell_verb verb;
-	enum { TELL_NEW, TELL_REQUESTED, TELL_WRITING, TELL_CLOSING, TELL_SCANNING } step;
+	/* TELL_SCANNED: the scan is over, and what it found is not all in the trace yet */
+	enum {
+		TELL_NEW,
+		TELL_REQUESTED,
+		TELL_WRITING,
+		TELL_CLOSING,
+		TELL_SCANNING,
+		TELL_SCANNED
+	} step;
 	struct drain_request request;
+	char how, *said; /* answer of a scan that is over; said: NULL = none */
 };
 
 struct tell {

@@ -251,6 +251,16 @@ static bool begin(struct control *c, struct tell_job *j)
 	return false;
 }
 
+/* Tells whether the draining thread, which takes one request at a time, has one or its result is
+ * being written. */
+static bool is_any_requested(const struct tell *t)
+{
+	for (const struct tell_job *j = t->first; j; j = j->next)
+		if (j->step == TELL_REQUESTED || j->step == TELL_WRITING)
+			return true;
+	return false;
+}
+
 /* Continues a job. Returns true if it was answered, so that the job is done. */
 static bool go_on(struct control *c, struct tell_job *j)
 {
@@ -264,14 +274,17 @@ static bool go_on(struct control *c, struct tell_job *j)
 			j->request.ticket = 0;
 	}
 	const char *scanned = j->step == TELL_SCANNING ? scanner_answer(c->scanner) : NULL;
-	if (scanned)
-		return answer(j->fd,
-			      !*scanned                          ? '1'
-			      : scanner_answered_all(c->scanner) ? '0'
-								 : TELL_NOT_DONE,
-			      "%s",
-			      *scanned ? scanned
-				       : "none of the processes it records is still running");
+	if (scanned && !*scanned)
+		return answer(j->fd, '1', "none of the processes it records is still running");
+	if (scanned) {
+		j->how = scanner_answered_all(c->scanner) ? '0' : TELL_NOT_DONE;
+		j->said = ms_xstrdup(scanned);
+		j->step = TELL_SCANNED;
+	}
+	if (j->step == TELL_SCANNED && !is_any_requested(&c->tell) && c->drain.started)
+		send_request(c, j, DRAIN_FLUSH);
+	if (j->said && !c->drain.started)
+		return answer(j->fd, j->how, "%s", j->said);
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late))
 		return answer(j->fd, '0', "%s", "");
 	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->request.ticket))
@@ -279,7 +292,7 @@ static bool go_on(struct control *c, struct tell_job *j)
 	for (const struct session *s = c->sessions; s; s = s->next)
 		if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 			return answer(j->fd, '1', "%s", s->out->err.text);
-	return answer(j->fd, '0', "%s", "");
+	return answer(j->fd, j->said ? j->how : '0', "%s", j->said ?: "");
 }
 
 void tell_turn(struct control *c)
@@ -295,11 +308,12 @@ void tell_turn(struct control *c)
 		bool waits = scans && (j->verb >= TELL_LEAK_CHECK || j->verb == TELL_STOP);
 		if (!waits && go_on(c, j)) {
 			*at = j->next;
-			free(j);
+			MS_FREE(j->said, j);
 			continue;
 		}
-		scans |= j->step == TELL_SCANNING;
-		if (!waits && j->step != TELL_SCANNING)
+		bool scanning = j->step == TELL_SCANNING || j->step == TELL_SCANNED;
+		scans |= scanning;
+		if (!waits && !scanning)
 			return;
 		at = &j->next;
 	}
@@ -317,7 +331,7 @@ void tell_free(struct tell *t)
 	for (struct tell_job *j; (j = t->first);) {
 		t->first = j->next;
 		close(j->fd);
-		free(j);
+		MS_FREE(j->said, j);
 	}
 	descriptor_close(t->listener);
 	descriptor_close(t->event);

@@ -28,7 +28,7 @@ const char *kept_label(struct model *m, const struct kept *k, const struct kept_
 		       const struct style *st);
 /* Returns the name of a site by its number, "fill svc.cc:94", cleaned. */
 const char *kept_site(struct model *m, int64_t site, const struct style *st);
-/* Returns when the scan was made: "as of the end", "as of request at 58m 12s". */
+/* Returns when the scan was made: "as of the end", "as of a scan at 58m 12s". */
 const char *kept_when(struct model *m, const struct kept *k, const struct style *st);
 /* Returns why the scan does not tell what keeps blocks alive; NULL = it does. */
 const char *kept_unknown(const struct kept *k);

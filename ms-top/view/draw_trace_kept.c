@@ -92,7 +92,7 @@ static const char *branch_words(struct words *w, const struct kept_branch *b)
 						     : SAY("+%llu ", (unsigned long long)b->offset),
 		   *own = b->own_blocks == b->blocks
 				  ? ""
-				  : SAY(" (%s its own)", words_count((double)b->own_blocks));
+				  : SAY(" (%s of its own)", words_count((double)b->own_blocks));
 	if (row->flags & MS_KEPT_MAPPING)
 		own = SAY(", mappings of %s", words_size(row->mapped_bytes));
 	return SAY("%s%s%s%s%s%s%s", offset, site_words(w, row->stack, false), type ? " [" : "",
@@ -141,7 +141,7 @@ int draw_trace_keepers(struct grid *g, int row, int end, struct trace *t, uint32
 		   ms_keeper_moment(&w->a, t->kept.label, t->kept.ns),
 		   unknown ? ": not known: "
 		   : n     ? ""
-			   : ": nothing of it is kept",
+			   : ": no keeper: its blocks are unreachable, or newer than the scan",
 		   unknown ?: "");
 	/* the last row is for the number of those that do not fit */
 	while (shown < n && shown < SITE_KEEPERS && row + (shown + 1 < n) < end) {

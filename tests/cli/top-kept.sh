@@ -43,39 +43,40 @@ keys 6
 sees '^  no retention scan yet: press K for one'
 sees '\[6 Kept by\] +0 keepers$'
 keys K
-sees '^kept \(pid [0-9]+\): g_owner keeps 97\.7 KiB of 280\.1 KiB; 1\.5 KiB unreachable; stopped for '
-sees '\[6 Kept by\] +9 keepers$'
+sees '^kept \(pid [0-9]+\): g_owner keeps 97\.7 KiB of 281\.6 KiB; 1\.5 KiB unreachable; stopped for '
+sees '\[6 Kept by\] +10 keepers$'
 sees 'owner \*'
 shown RETAINS smaller 'keepers' <<'END'
-  RETAINS     %  BLOCKS  KEPT BY, as of request at T: 279 K of 280 K live, 1.46 K unreachable
->  97.7 K  34.9     101  + global g_owner (kept.c:N, owner *); also reached from global g_alias
-   50.8 K  18.1     500  + global g_list (kept.c:N, node *)
-   50.8 K  18.1     500  + shared by g_list + g_middle
-   48.8 K  17.4      50  + thread 'worker-7', frame run_worker (kept.c:N)
+  RETAINS     %  BLOCKS  KEPT BY, as of a scan at T: 280 K of 282 K live, 1.46 K unreachable
+>  97.7 K  34.7     101  + global g_owner (kept.c:N, owner *); also reached from global g_alias
+   50.8 K  18.0     500  + global g_list (kept.c:N, node *)
+   50.8 K  18.0     500  + shared by g_list + g_middle
+   48.8 K  17.3      50  + thread 'worker-7', frame run_worker (kept.c:N)
    13.7 K   4.9      20  + global g_table (kept.c:N, void **)
    9.77 K   3.5       2  + global cache.0 (kept.c:N, void *[4])
    3.91 K   1.4      10  + mapping of 1.0 MiB
    2.93 K   1.0       1  + thread 'worker-7', thread_local local_block (kept.c:N, void *)
+   1.46 K   0.5       5  + global g_beside (kept.c:N, void **)
 N       1  + control block of thread 'worker-7'
         8   0.0       1    smaller ones
 END
 # opened, by site and caller
 keys Enter
 shown RETAINS g_list 'below a keeper' <<'END'
-  RETAINS     %  BLOCKS  KEPT BY, as of request at T: 279 K of 280 K live, 1.46 K unreachable
->  97.7 K  34.9     101  - global g_owner (kept.c:N, owner *); also reached from global g_alias
-   97.7 K  34.9     101   - +0 some kept.c:N < make_owner kept.c:N (1 its own)
-   96.9 K  34.6     100      some kept.c:N < make_owner kept.c:N
-   50.8 K  18.1     500  + global g_list (kept.c:N, node *)
+  RETAINS     %  BLOCKS  KEPT BY, as of a scan at T: 280 K of 282 K live, 1.46 K unreachable
+>  97.7 K  34.7     101  - global g_owner (kept.c:N, owner *); also reached from global g_alias
+   97.7 K  34.7     101   - +0 some kept.c:N < make_owner kept.c:N (1 of its own)
+   96.9 K  34.4     100      some kept.c:N < make_owner kept.c:N
+   50.8 K  18.0     500  + global g_list (kept.c:N, node *)
 END
 keys j j j Enter
-sees '^>  50\.8 K +18\.1 +500  - global g_list'
-sees '^   50\.8 K +18\.1 +500     \+0 some kept\.c:[0-9]+ < make_list kept\.c:[0-9]+, linked$'
+sees '^>  50\.8 K +18\.0 +500  - global g_list'
+sees '^   50\.8 K +18\.0 +500     \+0 some kept\.c:[0-9]+ < make_list kept\.c:[0-9]+, linked$'
 # a row with nothing below it is a site
 keys k Enter
 sees '^ live 96\.9 K in 100 blocks '
 shown '^ kept by' '0  some' 'what keeps the blocks of a site' <<'END'
- kept by, as of request at T
+ kept by, as of a scan at T
    96.9 K 100.0     100  global g_owner (kept.c:N, owner *); also reached from global g_alias
      global g_owner → some kept.c:N < make_owner → some kept.c:N < make_owner
 >  0  some  src/tests/targets/kept/kept.c:N
@@ -86,7 +87,7 @@ sees '^\[1 Sites\]'
 keys / make_list Enter Enter
 sees '^ live 102 K in 1\.00 k blocks '
 shown '^ kept by' '0  some' 'keepers of a site' <<'END'
- kept by, as of request at T
+ kept by, as of a scan at T
    50.8 K  50.0     500  global g_list (kept.c:N, node *)
      global g_list → some kept.c:N < make_list (500 times)
    50.8 K  50.0     500  shared by g_list + g_middle
@@ -95,18 +96,18 @@ shown '^ kept by' '0  some' 'keepers of a site' <<'END'
 END
 keys q / lose Enter Enter
 sees '^ live 1\.46 K in 5 blocks '
-sees '^ kept by, as of request at [0-9.]+ m?s: nothing of it is kept$'
+sees '^ kept by, as of a scan at [0-9.]+ m?s: no keeper: its blocks are unreachable, or newer than the scan$'
 # on small screens
 keys q 6
 $S resize-window -x 80 -y 24
-sees '^  RETAINS     %  BLOCKS  KEPT BY, as of request at [0-9.]+ m?s: 279 K of 280 K live'
-sees '^1 Sites 2 Tree 3 Threads 4 Timeline 5 Sizes \[6 Kept by\] +9 keepers$'
+sees '^  RETAINS     %  BLOCKS  KEPT BY, as of a scan at [0-9.]+ m?s: 280 K of 282 K live'
+sees '^1 Sites 2 Tree 3 Threads 4 Timeline 5 Sizes \[6 Kept by\] +10 keepers$'
 keys '?'
 sees ' 6 +what keeps blocks alive|^6 +what keeps blocks alive'
 sees 'K +scan now what keeps blocks'
 keys x
 $S resize-window -x 40 -y 10
-sees '^1 2 3 4 5 \[6 Kept by\] +9 keepers$'
+sees '^1 2 3 4 5 \[6 Kept by\] +10 keepers$'
 shown RETAINS worker-7 '40 columns' <<'END'
   RETAINS  KEPT BY
    97.7 K  - global g_owner …
@@ -127,12 +128,12 @@ sees "no recorder is writing 'live\.trace': its recording has ended"
 before() { keys '{' && screen && grep -q '^  no retention scan up to this moment' screen; }
 until_true before
 keys End
-sees '\[6 Kept by\] +9 keepers$'
+sees '\[6 Kept by\] +10 keepers$'
 keys Q
 ends 0
 timeout 600 "$T" --json -n 1 live.trace | jq -S '.retention | [.scans, .keepers]' >frame.json
 "$BIN/ms-report" --json live.trace | jq -S '.retention | [.scans, .keepers] | del(.[][].process)' >report.json
-[ "$(jq -c '[.[0][0].kept_bytes, (.[1] | length), .[1][0].name, .[1][0].retained_bytes]' frame.json)" = '[285312,10,"g_owner",100000]' ] || fail "--json: $(cat frame.json)"
+[ "$(jq -c '[.[0][0].kept_bytes, (.[1] | length), .[1][0].name, .[1][0].retained_bytes]' frame.json)" = '[286812,11,"g_owner",100000]' ] || fail "--json: $(cat frame.json)"
 cmp frame.json report.json || fail "--json: $(diff frame.json report.json)"
 
 # ---- a scan that is refused, one that has too little memory, and none ----
@@ -154,10 +155,10 @@ sees '^keptcxx .*   recording '
 keys K
 sees 'what keeps blocks is not known: that takes more memory than --retention=memory allows$'
 keys 6
-sees '^  not known: more memory was needed than allowed'
-sees '^  RETAINS +% +BLOCKS  KEPT BY, as of request at [0-9.]+ m?s$'
+sees '^  not known: more memory was needed than ms-record --retention=memory allows'
+sees '^  RETAINS +% +BLOCKS  KEPT BY, as of a scan at [0-9.]+ m?s$'
 keys 1 Enter
-sees '^ kept by, as of request at [0-9.]+ m?s: not known: more memory was needed'
+sees '^ kept by, as of a scan at [0-9.]+ m?s: not known: more memory was needed'
 finish
 keys Q
 ends 0
@@ -172,9 +173,9 @@ until_true test -e ready
 start 100 24 -d 200ms exec.trace
 sees '^kept \([0-9]+\)   kept\.[0-9.]+\.trace   recording '
 keys K
-sees '^kept \(pid [0-9]+\): g_owner keeps 97\.7 KiB of 280\.1 KiB; '
+sees '^kept \(pid [0-9]+\): g_owner keeps 97\.7 KiB of 281\.6 KiB; '
 keys 6
-sees '\[6 Kept by\] +9 keepers$'
+sees '\[6 Kept by\] +10 keepers$'
 finish
 keys Q
 ends 0

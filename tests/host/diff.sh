@@ -73,7 +73,7 @@ compare same.db O2.run O2.run
 	fail 'a run differs from itself'
 [ "$(ask same.db 'SELECT count(*) FROM diff_total WHERE delta != 0')" = 0 ] || fail 'totals of a run differ from themselves'
 compare d.db O2.run function.run
-[ "$(ask d.db "SELECT count(*) > 3, min(evidence LIKE '%read_header% is called %read_prologue% now%') FROM site_diff WHERE matched = 'renamed'")" = '1 1' ] ||
+[ "$(ask d.db "SELECT count(*) > 3, min(evidence LIKE '%read_header% is now named %read_prologue%') FROM site_diff WHERE matched = 'renamed'")" = '1 1' ] ||
 	fail "another name: $(ask d.db "SELECT evidence FROM site_diff WHERE matched = 'renamed'")"
 # without symbols: matched by position against itself only because it is the same build
 compare d.db stripped.run stripped.run

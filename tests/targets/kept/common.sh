@@ -12,6 +12,9 @@ record() {
 	recorder=$!
 	wait_for [ -e ready ]
 	ms-record --tell run.trace retention >said || fail "$name: not told: $(cat said)"
+	# what is answered is in the trace
+	ms-snap -q -o now.db run.trace
+	is "$name: at once" "$(sqlite3 now.db 'SELECT state FROM retention WHERE scan = 1')" 'done'
 	: >go
 	wait $recorder || fail "$name: status $?"
 	ms-snap -o run.db run.trace
