@@ -392,6 +392,8 @@ static bool ends_block(const struct session *s, uint64_t ns, bool outside, size_
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread)
 {
 	struct ms_record_writer *w = batch_record(&session_batch(s)->marks, strlen(name) + 80);
+	/* A reading of the clock between two marks may move back what stamps stand for. */
+	ns = s->mark_ns = ns < s->mark_ns ? s->mark_ns : ns;
 	ms_record_number(w, MS_MARK_TIME, ns);
 	ms_record_string(w, MS_MARK_NAME, name);
 	ms_record_number(w, MS_MARK_EVENT, s->stats.events);

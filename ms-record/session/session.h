@@ -306,6 +306,7 @@ struct session {
 	bool leak_mark_due;    /* --leak-check=mark: the mark was merged, a scan is due */
 	uint32_t moment_due;   /* number of a moment that was merged: a scan is due; 0 = none */
 	char moment_name[256]; /* its mark's name; unused with MG_MOMENT_EXIT */
+	uint64_t mark_ns;      /* time of the last mark */
 	uint64_t marked_ns;    /* time of the last mark at which an event block ended; 0 = none */
 	bool damaged;
 	char damage[160];
