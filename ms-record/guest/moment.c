@@ -96,10 +96,10 @@ void mg_on_moment(const uint64_t *frame, const char *name)
 		return;
 	if (s->end_wait_ms && s->end_wait_ms <= s->moment_ms)
 		s->end_wait_ms += s->moment_ms; /* M6 */
-	if (marked)
-		mg_wake_recorder();
-	else
+	if (!marked)
 		start -= s->tsc_hz / 1000 * s->moment_ms + 1;
+	else if (name) /* at the exit no system call is made before M4 has been looked into */
+		mg_wake_recorder();
 	wait(s, number, start);
 	uint64_t own = mg_thread_pointer(); /* else the next thread has noted its frame already */
 	if (is_own(s))

@@ -78,6 +78,8 @@ options+=(--leak-check=auto:50s) # a busy machine has the time
 scene leak 0 50101
 found=$("$BIN/ms-report" --json t.trace | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["unreachable_blocks"])')
 [ "$found" = 100 ] || fail "leak: $found unreachable blocks: $(cat err)"
+options+=(--retention-at=exit)
+for _ in 1 2 3; do scene unseen 0 1; done
 may_be=100001 attached late 100000
 # The entry may have been patched when the last block of the waiting loop was asked for.
 may_be=50001 attached early 50000
