@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "include/memscope.h"
+
 enum { STEPS_A_SECOND = 100 };
 
 static void *(*volatile make)(size_t) = malloc;
@@ -174,9 +176,20 @@ static void release(unsigned blocks)
 		free(kept[--kept_count]);
 }
 
+/* Tells whether `x` is behind the part `most` of the time, and marks the first time that it is. */
+static bool is_over(double x, double most)
+{
+	static bool marked;
+	if (x > most && !marked) {
+		marked = true;
+		ms_mark("freeing");
+	}
+	return x > most;
+}
+
 static bool at_end(double x)
 {
-	return x > 0.999;
+	return is_over(x, 0.999);
 }
 
 static void all_freed(unsigned step, double x) /* 100 KB/s, and nothing is left */
@@ -188,14 +201,14 @@ static void all_freed(unsigned step, double x) /* 100 KB/s, and nothing is left 
 static void part_freed(unsigned step, double x) /* 100 KB/s, and two fifths are left */
 {
 	(void)step;
-	x > 0.95 ? release(11) : keep(1, 1000);
+	is_over(x, 0.95) ? release(11) : keep(1, 1000);
 }
 
 static void fill_freed(unsigned step, double x) /* as log_fill */
 {
 	static unsigned char known[1000];
 	unsigned key = step * 2654435761u >> 22;
-	if (x > 0.95)
+	if (is_over(x, 0.95))
 		release(20);
 	else if (key < 1000 && !known[key])
 		keep(known[key] = 1, 1000);
@@ -228,7 +241,7 @@ static void flat_freed(unsigned step, double x)
 {
 	if (step == 0)
 		keep(700, 1000);
-	else if (x > 0.95)
+	else if (is_over(x, 0.95))
 		release(11);
 }
 

@@ -49,22 +49,21 @@ for way in $ways; do
 		fail 'confidence or interval'
 done
 [ -z "$(for way in $ways; do sql 'SELECT teardown_ns FROM growth WHERE teardown_ns IS NOT NULL'; done)" ] || fail 'freeing at exit, where there is none'
-# the heap's trend, that of suspect, and when freeing began, in parts of the time; a busy machine makes the end late
-freed() { # WAY HEAP SITE FROM TO
+# the heap's trend, that of suspect, and how long before the program's mark freeing is said to begin, at most, as a part of the time
+freed() { # WAY HEAP SITE BEFORE
 	way=$1
 	"$BIN/ms-snap" -o "$way.db" "$way.trace"
 	[ "$(sql 'SELECT trend FROM growth WHERE site = 0')" = "$2" ] || fail "the heap is not $2"
 	[ "$(sql "SELECT group_concat(trend || ' ' || function) FROM growth JOIN place USING (site)")" = "$3" ] || fail "sites: not '$3'"
-	[ -n "$4" ] || return 0
-	[ "$(sql "SELECT min(teardown_ns >= $4 * min(duration_ns, 14e9) AND teardown_ns <= $5 * duration_ns AND growth.to_ns <= teardown_ns) FROM growth, process")" = 1 ] ||
-		fail "freeing begins at another time than $4 to $5"
+	[ "$(sql "SELECT min(teardown_ns BETWEEN time_ns - $4 * duration_ns AND time_ns + 0.01 * duration_ns AND growth.to_ns <= teardown_ns) FROM growth, process, mark")" = 1 ] ||
+		fail "freeing begins at another time than the program's mark: $(sql 'SELECT time_ns FROM mark')"
 }
-freed all_freed growing 'growing suspect' 0.99 1
-freed part_freed growing 'growing suspect' 0.93 0.96
-freed fill_freed filling 'filling suspect' 0.93 0.96
-freed teeth_freed steady '' 0.97 1
-freed valley_freed steady '' 0.99 1
-freed flat_freed steady '' 0.93 0.96
+freed all_freed growing 'growing suspect' 0.01
+freed part_freed growing 'growing suspect' 0.02
+freed fill_freed filling 'filling suspect' 0.02
+freed teeth_freed steady '' 0.03
+freed valley_freed steady '' 0.01
+freed flat_freed steady '' 0.02
 way=part_freed
 rate=$(sql 'SELECT bytes_per_minute FROM growth WHERE site')
 { [ "$rate" -ge 4000000 ] && [ "$rate" -le 6500000 ]; } || fail "bytes per minute: $rate"
