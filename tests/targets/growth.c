@@ -245,15 +245,19 @@ static void flat_freed(unsigned step, double x)
 		release(11);
 }
 
-/* Waits by the clock, so that a busy machine does not make the whole run slower. */
-static void pause_until(struct timespec *next)
+/* Waits by the clock, so that a busy machine does not make the whole run slower. Returns how late
+ * it is, in seconds. */
+static double pause_until(struct timespec *next)
 {
+	struct timespec now;
 	next->tv_nsec += 1000000000 / STEPS_A_SECOND;
 	if (next->tv_nsec >= 1000000000) {
 		next->tv_nsec -= 1000000000;
 		next->tv_sec++;
 	}
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - next->tv_sec) + (double)(now.tv_nsec - next->tv_nsec) / 1e9;
 }
 
 int main(int argc, char **argv)
@@ -279,6 +283,7 @@ int main(int argc, char **argv)
 		    {"teeth_freed", teeth_freed},
 		    {"valley_freed", valley_freed},
 		    {"flat_freed", flat_freed}};
+	double late = 0;
 	struct timespec next;
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	unsigned steps = argc > 2 ? (unsigned)(atof(argv[2]) * STEPS_A_SECOND) : 0;
@@ -286,7 +291,9 @@ int main(int argc, char **argv)
 		for (unsigned k = 0; strcmp(argv[1], ways[i].name) == 0 && k < steps; k++) {
 			ways[i].step(k, (double)k / steps);
 			bystander(k);
-			pause_until(&next);
+			late = fmax(late, pause_until(&next));
 		}
+	if (late > 0.15)
+		fputs("late", stderr);
 	return steps == 0;
 }
