@@ -56,9 +56,11 @@ static void read_slots(struct ms_plt *p, struct ms_elf_section *s)
 		if (!p->machine->is_slot(ELF64_R_TYPE(r.r_info)))
 			continue;
 		const char *name = symbol_of(p->elf, s->link, ELF64_R_SYM(r.r_info));
-		p->named |= name && *name;
-		*MS_PUSH(&p->slots) = (struct slot){r.r_offset, (uint64_t)r.r_addend,
-						    name && *name ? name : "*ABS*"};
+		bool named = name && *name;
+		p->named |= named;
+		/* A linker (-z mark-plt) may keep the entry's address in a named slot's addend. */
+		*MS_PUSH(&p->slots) = (struct slot){r.r_offset, named ? 0 : (uint64_t)r.r_addend,
+						    named ? name : "*ABS*"};
 	}
 }
 

@@ -15,7 +15,7 @@ struct ms_plt *ms_plt_new(struct ms_elf *e);
 void ms_plt_free(struct ms_plt *p);
 
 /* Returns the symbol that the entry at `address` jumps to, by its name in the file, and the addend
- * ("*ABS*" and an address if it has no name); NULL = there is no entry. */
+ * 0 ("*ABS*" and an address if it has no name); NULL = there is no entry. */
 const char *ms_plt_find(const struct ms_plt *p, uint64_t address, uint64_t *addend);
 /* Returns the symbol called by the call instruction that ends at `address`, via the linkage table
  * or, in a static file, directly; NULL = there is no such call, or its target is unknown. */

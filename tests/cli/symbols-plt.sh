@@ -66,6 +66,24 @@ for flags in "-Wl,-z,now" "-Wl,-z,lazy" "-no-pie -Wl,-z,lazy" "-fcf-protection=f
 	case $flags in -fno-plt) least=0 ;; *) least=5 ;; esac
 	compare "$flags" $least program
 done
+# addends that a linker (-z mark-plt) leaves in slots with a name are no part of it
+link -Wl,-z,lazy
+compare "before addends" 5 program
+cp want named
+python3 - <<'P'
+import struct
+data = bytearray(open("program", "rb").read())
+at, size, count = struct.unpack_from("<Q", data, 0x28)[0], *struct.unpack_from("<HH", data, 0x3A)
+for i in range(count):
+    kind, offset, length = (struct.unpack_from("<" + f, data, at + i * size + o)[0] for o, f in ((4, "I"), (24, "Q"), (32, "Q")))
+    for r in range(offset, offset + length, 24) if kind == 4 else ():  # SHT_RELA
+        if struct.unpack_from("<I", data, r + 8)[0] == 7:  # R_X86_64_JUMP_SLOT
+            struct.pack_into("<Q", data, r + 16, 0x1234)
+open("marked", "wb").write(data)
+P
+cut -f 1 table | ours marked >have
+cmp -s program marked && die 'no slot was marked'
+diff named have || die 'an addend of a slot with a name'
 gcc -O1 -static -o static -x c - <<'C'
 #include <stdlib.h>
 #include <string.h>
