@@ -28,6 +28,17 @@ wait_for() { # until the command succeeds; the limit is only there so that it en
 	done
 	fail "never: $*"
 }
+emergency_pool() { # bytes that libstdc++ of this machine allocates before main; more than any other block then
+	cat >pool.cc <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		extern "C" void *__libc_malloc(size_t);
+		static size_t most;
+		extern "C" void *malloc(size_t n) { most = n > most ? n : most; return __libc_malloc(n); }
+		int main() { size_t n = most; printf("%zu\n", n); if (n == 1) throw n; }
+	C
+	g++ -w -fno-builtin -o pool pool.cc && ./pool
+}
 field() { # NUMBER TRACE: a field of the last end block
 	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
 }

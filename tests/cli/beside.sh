@@ -221,14 +221,15 @@ for mode in 0777 1777; do
 done
 # a user who cannot remove what is there
 there=$(mktemp -d) && chmod 1777 "$there" && ln -s "$there" there # where he may look for what a descriptor is
+tools=$(mktemp -d) && chmod 755 "$tools" && cp "$BIN"/ms-{snap,filter,diff} "$tools" # where he may run them
 for kind in journal wal shm; do
 	cp forged/$kind there/run.db-$kind
 	for w in "${writers[@]}"; do
-		refused "SQLite would take 'run.db-$kind' beside it, owned by user 0, as part of it, and that file cannot be removed" other bash -c "set -- there/run.db; BIN=$BIN; ${w#* }"
+		refused "SQLite would take 'run.db-$kind' beside it, owned by user 0, as part of it, and that file cannot be removed" other bash -c "set -- there/run.db; BIN=$tools; ${w#* }"
 		[ ! -s there/run.db ] || fail "${w%% *}: written beside a $kind that stays"
 		rm -f there/run.db
 	done
 	rm there/*
 done
-rm -r "$there"
+rm -r "$there" "$tools"
 finish

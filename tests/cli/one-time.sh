@@ -15,7 +15,7 @@ sqlite3 run.db "$live" >names
 for name in 'libstdc++ emergency pool' 'stdio buffer' 'time zone' 'name service' 'message catalogue' unwinder 'thread control data'; do
 	grep -qx "$name" names || die "no '$name' among: $(tr '\n' ',' <names)"
 done
-[ "$(sqlite3 run.db "SELECT min_size || ' ' || max_live_blocks FROM site WHERE one_time LIKE 'libstdc++%'")" = '72704 1' ] ||
+[ "$(sqlite3 run.db "SELECT min_size || ' ' || max_live_blocks FROM site WHERE one_time LIKE 'libstdc++%'")" = "$(emergency_pool) 1" ] ||
 	die 'the emergency pool is another block'
 # The buffer of standard output is one; those of the streams that leaked are not.
 place="SELECT count(*), sum(s.allocations) FROM site s JOIN place p ON p.site = s.id WHERE p.function"

@@ -46,8 +46,9 @@ for how in plain:-fplt slots:-fno-plt fixed:-no-pie static:-static; do
 	gcc -g -O1 "${how#*:}" -o "${how%:*}/calls" moved.c
 	ms-record -q -o "${how%:*}.trace" "./${how%:*}/calls"
 	ms-snap -o "${how%:*}.db" "${how%:*}.trace"
-	# in a static C library both are one function
-	[ "${how%:*}" != static ] || sed -i 's/ aligned_alloc/ memalign/' want
+	# in a static C library before glibc 2.38 both are one function
+	[ "${how%:*}:$(nm static/calls 2>/dev/null | awk '$3 ~ /^(aligned_alloc|memalign)$/ { print $1 }' | uniq -d | wc -l)" != static:1 ] ||
+		sed -i 's/ aligned_alloc/ memalign/' want
 	sqlite3 "${how%:*}.db" "$all" | diff want - || die "entries of a program built with ${how#*:}"
 done
 ms-record -q -o run.trace ./calls
