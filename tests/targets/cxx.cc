@@ -4,6 +4,7 @@
  */
 #include "truth.h"
 
+#include <malloc.h>
 #include <map>
 #include <memory>
 #include <new>
@@ -126,12 +127,14 @@ static SITE void nothrow()
 static SITE void functions()
 {
 	void *p = NEW(void, 50, ::operator new(50));
-	/* The library asks aligned_alloc for a multiple of the alignment. */
-	void *q = NEW(void, 64, ::operator new(60, std::align_val_t(64)));
+	/* Before version 13 the library asks aligned_alloc for a multiple of the alignment. */
+	void *q;
+	q = NEW(void, malloc_usable_size(tm_p) < 128 ? 65 : 128,
+		::operator new(65, std::align_val_t(64)));
 	plain *r = new (p) plain;
 	r->a[0] = 1;
 	DELETE(p, ::operator delete(p, (size_t)50));
-	DELETE(q, ::operator delete(q, (size_t)60, std::align_val_t(64)));
+	DELETE(q, ::operator delete(q, (size_t)65, std::align_val_t(64)));
 }
 
 /* The library asks for 1 byte where a program asks for none. */

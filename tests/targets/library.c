@@ -63,15 +63,25 @@ static SITE void lines(void)
 	FREE(line);
 }
 
-/* From 50 to 99 characters glibc prints into a first block of 100 and shrinks that. */
+/* From 50 to 99 characters glibc before 2.37 prints into a first block of 100 and shrinks that; later
+ * ones take one block when the length is known, the one of this size that was freed last. */
 static SITE char *print(int n)
 {
-	char *p = NULL;
+	static const char text[] =
+		"of sixty or so characters that go through the printf of the library";
+	size_t size = (size_t)snprintf(NULL, 0, "%d %s", n, text) + 1;
+	char *freed = MALLOC(size), *p = NULL;
+	uintptr_t exact = (uintptr_t)freed;
+	FREE(freed);
 	tm_enter();
-	int len = asprintf(&p, "%d %s", n,
-			   "of sixty or so characters that go through the printf of the library");
-	tm_alloc(__func__, p, 100);
-	tm_replaced(__func__, tm_replace(p), p, p, (size_t)len + 1);
+	if (asprintf(&p, "%d %s", n, text) != (int)size - 1)
+		_exit(8);
+	if ((uintptr_t)p == exact) {
+		tm_alloc(__func__, p, size);
+	} else {
+		tm_alloc(__func__, p, 100);
+		tm_replaced(__func__, tm_replace(p), p, p, size);
+	}
 	tm_leave();
 	return p;
 }

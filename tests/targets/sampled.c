@@ -74,10 +74,12 @@ static SITE void *grown(void *p, size_t size)
 	return REALLOC(p, size);
 }
 
-/* `count` blocks, of which one in `free_one_in` is freed at once; 0 = none. Returns the next place
+/* Makes `count` blocks, of which one in `every` is freed at once; 0 = none. Returns the next place
  * in `held`. */
-static SITE unsigned fill(void *(*make)(void), unsigned count, unsigned free_one_in, unsigned at)
+static SITE unsigned fill(void *(*make)(void), unsigned count, unsigned every, unsigned at)
 {
+	/* Not known to stay: else there may be a loop, and a site, for 0 and one for the others. */
+	volatile unsigned free_one_in = every;
 	for (unsigned i = 0; i < count; i++) {
 		void *p = make();
 		if (free_one_in && i % free_one_in == 0)
