@@ -14,9 +14,11 @@ struct walker {
 	struct ms_ranges ranges;      /* scratch memory */
 	struct ms_tree *out;
 	size_t entries;
+	unsigned functions; /* around the entry, with code or without */
 };
 
-/* Tells whether types contain function definitions: not in C and C++, but in Rust, D and Ada. */
+/* Tells whether types outside functions contain function definitions: not in C and C++, but in Rust,
+ * D and Ada. */
 static bool types_hold_code(uint32_t language)
 {
 	switch (language) {
@@ -102,6 +104,8 @@ static void walk(struct walker *w, Dwarf_Die *die, uint32_t parent, unsigned dep
 		case DW_TAG_inlined_subroutine:
 			enter = add_function(w, &child, tag != DW_TAG_subprogram, parent, depth);
 			node = enter ? (uint32_t)w->out->nodes.n - 1 : parent;
+			/* Local types may have code, also in a function that is only inlined. */
+			enter |= tag == DW_TAG_subprogram;
 			break;
 		case DW_TAG_lexical_block:
 		case DW_TAG_try_block:
@@ -114,13 +118,15 @@ static void walk(struct walker *w, Dwarf_Die *die, uint32_t parent, unsigned dep
 		case DW_TAG_class_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-			enter = w->types_hold_code;
+			enter = w->types_hold_code || w->functions;
 			break;
 		default:
 			break;
 		}
+		w->functions += tag == DW_TAG_subprogram;
 		if (enter)
 			walk(w, &child, node, depth + 1);
+		w->functions -= tag == DW_TAG_subprogram;
 	} while (w->entries++ < MAX_ENTRIES && (rc = dwarf_siblingof(&child, &child)) == 0);
 	w->out->damaged |= rc < 0;
 }

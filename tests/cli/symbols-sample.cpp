@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdlib.h>
 #include <string>
 #include <vector>
 
@@ -84,9 +85,35 @@ int run(int n)
 }
 } // namespace outer
 
+static void *volatile sink;
+
+inline __attribute__((always_inline)) void make(int n)
+{
+	sink = malloc(n);
+}
+
+/* Is only inlined itself: what its local types do is not. */
+inline __attribute__((always_inline)) int keep(int n)
+{
+	struct Maker {
+		__attribute__((noinline)) static void one(int x)
+		{
+			make(x);
+			sink = nullptr;
+		}
+	};
+	auto two = [n](int x) __attribute__((noinline)) {
+		make(n + x);
+		sink = nullptr;
+	};
+	Maker::one(n);
+	two(n);
+	return n;
+}
+
 extern "C" int c_entry(int n)
 {
-	return outer::run(n);
+	return outer::run(keep(n));
 }
 
 int main(int argc, char **)
