@@ -90,10 +90,25 @@ def starts():
           f"a child: {found}: {got}")
 
 
+def rows_of(*traces):
+    subprocess.run([f"{BIN}/ms-snap", "--no-symbols", "-o", "run.db", *traces], check=True)
+    db = sqlite3.connect("run.db")
+    db.row_factory = sqlite3.Row
+    rows = [dict(r) for r in db.execute("SELECT * FROM process")]
+    db.close()
+    return rows
+
+
 def forked():
     """Children that fork and do not exec: tests/host/forks.c, linked statically, says what each of its processes did."""
     subprocess.run(["gcc", "-g", "-O1", "-w", "-D_GNU_SOURCE", "-fno-builtin", "-static", "-o", "forks", f"{SRC}/tests/host/forks.c", "-lpthread"], check=True)
     fields = ("allocations", "allocated_bytes", "frees", "inherited_frees", "inherited_freed_bytes", "unfreed_blocks", "unfreed_bytes", "inherited_blocks")
+    # What the C library and the compiler's allocate before main, and free at exit.
+    run(f"{BIN}/ms-record", "-o", "run.trace", "--", f"{os.getcwd()}/forks", "quit", env={"FORKS_TRUTH": "truth"})
+    held = rows_of("run.trace")[0]
+    run(f"{BIN}/ms-record", "-o", "run.trace", "--", f"{os.getcwd()}/forks")
+    own = rows_of("run.trace")[0]
+    check(held["allocations"] == own["allocations"] < 10 and held["frees"] <= own["frees"] <= held["allocations"], f"forked: {held}, {own}")
     for _ in range(10):
         for left in ("truth", "run.trace.d"):
             shutil.rmtree(left) if os.path.isdir(left) else os.path.exists(left) and os.unlink(left)
@@ -101,14 +116,10 @@ def forked():
                    *"fork late handler grandchild twice exec none daemon".split(), env={"FORKS_TRUTH": "truth"}).stderr
         if " 1 forked child:" in said:  # that by a raw clone; on a busy machine others wait for their memory in vain, which is said
             break
-    subprocess.run([f"{BIN}/ms-snap", "--no-symbols", "-o", "run.db", "run.trace", "run.trace.d"], check=True)
-    db = sqlite3.connect("run.db")
-    db.row_factory = sqlite3.Row
-    rows = {(r["pid"], bool(r["forked"])): dict(r) for r in db.execute("SELECT * FROM process")}
+    rows = {(r["pid"], bool(r["forked"])): r for r in rows_of("run.trace", "run.trace.d")}
     with open("truth", encoding="utf-8") as f:
         truth = [line.split() for line in f]
-    before = None
-    for name, pid, _, *numbers in sorted(truth, key=lambda t: t[0] != "main"):
+    for name, pid, _, *numbers in truth:
         process = name in ("main", "leaf")
         r = rows.get((int(pid), not process))
         if not r:
@@ -118,17 +129,13 @@ def forked():
         for unit in ("bytes", "blocks"):  # what it held when it became another program was gone then
             r["unfreed_" + unit] += r["exec_" + unit]
         got = {k: r[k] for k in fields}
-        if name == "main":  # what the C library allocates before main
-            before = {k: got[k] - want[k] for k in ("allocations", "allocated_bytes", "unfreed_blocks", "unfreed_bytes")}
-            check(0 <= before["allocations"] < 10, f"forked: {before}")
         if process:
-            want = {k: want[k] + before.get(k, 0) for k in fields if not k.startswith("inherited")}
+            want = {k: want[k] + own[k] for k in fields if not k.startswith("inherited")}
         else:
-            want["inherited_blocks"] += before["unfreed_blocks"]
+            want["inherited_blocks"] += held["unfreed_blocks"]
         got = {k: got[k] for k in want}
         check(got == want and not r["unknown_frees"] and not r["events_lost"] and r["complete"], f"forked: {name}: {got}, not {want}: {dict(r)}")
     check(" 0 differ" in said, f"forked: {said}")
-    db.close()
 
 
 def wanted():

@@ -354,6 +354,12 @@ static void scene_spawn(void)
 	wait_for(pid);
 }
 
+/* Ends with what was allocated before main. */
+static void scene_quit(void)
+{
+	_exit(0);
+}
+
 static void scene_none(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -397,21 +403,23 @@ static const struct {
 	      {"timer", scene_timer}, {"grandchild", scene_grandchild},
 	      {"twice", scene_twice}, {"exec", scene_exec},
 	      {"leaf", scene_leaf},   {"spawn", scene_spawn},
-	      {"none", scene_none},   {"daemon", scene_daemon}};
+	      {"none", scene_none},   {"daemon", scene_daemon},
+	      {"quit", scene_quit}};
 
 int main(int argc, char **argv)
 {
 	const char *file = getenv("FORKS_TRUTH");
 	self = argv[0];
 	truth = open(file ? file : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (argc > 1 && strcmp(argv[1], "leaf") != 0)
+	bool first = argc > 1 && strcmp(argv[1], "leaf") != 0 && strcmp(argv[1], "quit") != 0;
+	if (first)
 		for (int i = 0; i < 200; i++)
 			put(i, 20 + (size_t)i);
 	for (int a = 1; a < argc; a++)
 		for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
 			if (!strcmp(argv[a], scenes[i].name))
 				scenes[i].run();
-	if (argc > 1 && strcmp(argv[1], "leaf") != 0)
+	if (first)
 		say("main");
 	return 0;
 }
