@@ -59,6 +59,9 @@ static struct sock_fprog *strict_filter(void)
 		ALLOW(SYS_wait4),
 		ALLOW(SYS_prctl),
 		ALLOW(SYS_seccomp),
+#if __GLIBC_PREREQ(2, 41)
+		ALLOW(SYS_rt_sigprocmask), /* fork() blocks signals */
+#endif
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
 	static struct sock_fprog p = {sizeof f / sizeof *f, f};
 	return &p;
