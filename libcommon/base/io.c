@@ -211,7 +211,7 @@ int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, st
 		len += (size_t)r;
 		if (len > max) {
 			char size[MS_UNIT_BUF];
-			ms_err_set(err, "cannot read '%s': it is larger than %s, the limit", name,
+			ms_err_set(err, "cannot read '%s': it is larger than the limit of %s", name,
 				   ms_format_size(size, max));
 			*n = len;
 			break;

@@ -241,7 +241,8 @@ static int name_partition(const struct partition *p, const char *keys, struct ms
 	if (!ms_dest_is(p->folder, p->name, own.st_dev, own.st_ino))
 		return ms_err_set(
 			err,
-			"cannot append to '%s': another program replaced the folder of the new run",
+			"cannot append to '%s': another program replaced the new run's folder "
+			"while it was written",
 			p->dir);
 	return fsync(p->folder) != 0 ? cannot(p, err) : 0;
 }

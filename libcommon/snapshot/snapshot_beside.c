@@ -69,15 +69,15 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 			continue;
 		if (!S_ISLNK(st.st_mode) && !(S_ISREG(st.st_mode) && is_sqlites(at->folder, name)))
 			return ms_err_set(err,
-					  "cannot write '%s': SQLite would take '%s' beside it, "
-					  "owned by user %u, "
-					  "as part of it; name another file, or move that one",
+					  "cannot write '%s': SQLite would read '%s' in the same "
+					  "folder as part of it, and user %u owns that file: "
+					  "name another output, or move that file",
 					  path, name, (unsigned)st.st_uid);
 		if (unlinkat(at->folder, name, 0) != 0 && errno != ENOENT)
 			return ms_err_sys(
 				err,
-				"cannot write '%s': SQLite would take '%s' beside it, owned by "
-				"user %u, as part of it, and that file cannot be removed",
+				"cannot write '%s': SQLite would read '%s' in the same folder as "
+				"part of it, and that file, owned by user %u, cannot be removed",
 				path, name, (unsigned)st.st_uid);
 	}
 	return 0;
@@ -190,9 +190,10 @@ static int refuse(const char *path, const char *name, const struct stat *st, boo
 		  struct ms_err *err)
 {
 	return ms_err_set(err,
-			  "cannot read '%s': %s '%s' of user %u is beside it; if it belongs to a "
-			  "change of yours, finish that with sqlite3 FILE 'PRAGMA "
-			  "journal_mode=DELETE'; else remove it, or read FILE from standard input",
+			  "cannot read '%s': %s '%s' of user %u is in the same folder; if that "
+			  "belongs to a change of yours, finish the change with sqlite3 FILE "
+			  "'PRAGMA journal_mode=DELETE'; else remove that file, or read FILE from "
+			  "standard input",
 			  path, log ? "a foreign log," : "an unfinished change,", name,
 			  (unsigned)st->st_uid);
 }

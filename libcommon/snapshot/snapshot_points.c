@@ -523,7 +523,7 @@ static int no_such_mark(struct build *b, const struct ms_point *want)
 static int no_such_point(struct build *b, const struct ms_point *want)
 {
 	char buf[2][MS_UNIT_BUF];
-	uint64_t most = 0, dropped = 0, cut = 0;
+	uint64_t most = 0, dropped = 0, cut = 0, scans = 0;
 	for (size_t i = 0; i < b->all.n; i++) {
 		const struct ms_recording *t = b->all.v[i]->keep.rec;
 		uint64_t length = ms_recording_length(t);
@@ -532,10 +532,17 @@ static int no_such_point(struct build *b, const struct ms_point *want)
 			dropped = t->end.number[MS_END_DROPPED_UNTIL];
 		if (ms_has(&t->info, MS_INFO_CUT_FROM))
 			cut = t->info.number[MS_INFO_CUT_FROM];
+		while (ms_recording_scan(t, scans + 1))
+			scans++;
 	}
 	if (want->kind == MS_POINT_SCAN && !b->from && !b->to)
-		return ms_err_set(b->err, "no point '%s' in the recording: it has no such scan",
-				  want->label);
+		return scans ? ms_err_set(b->err,
+					  "no point '%s' in the recording: its last scan is "
+					  "scan:%llu",
+					  want->label, (unsigned long long)scans)
+			     : ms_err_set(b->err,
+					  "no point '%s' in the recording: no scan was made",
+					  want->label);
 	if (want->kind == MS_POINT_MARK && (!b->to || want == b->from || want == b->to))
 		return no_such_mark(b, want);
 	if (b->to && want != b->from && want != b->to)

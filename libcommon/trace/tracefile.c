@@ -28,7 +28,8 @@ static int refuse(const struct ms_trace *t, enum ms_fmt why, struct ms_err *err)
 {
 	if (why == MS_FMT_NEWER && t->head.major != MS_TRACE_MAJOR)
 		return ms_err_set(err,
-				  "cannot read '%s': trace version %u.%u, this program reads %d.x",
+				  "cannot read '%s': made by a newer MemScope (trace version "
+				  "%u.%u, this one reads %d.x)",
 				  t->name, t->head.major, t->head.minor, MS_TRACE_MAJOR);
 	if (why == MS_FMT_NEWER)
 		return ms_err_set(

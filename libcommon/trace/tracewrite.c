@@ -3,6 +3,7 @@
  */
 #include "tracefile.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ struct ms_trace_writer {
 	int level;
 	int effort; /* zstd level of the columns in `effort_columns` */
 	uint64_t effort_columns;
-	bool regular, broken;
+	bool regular;
+	int broken; /* errno of a write that failed halfway; 0 = none */
 	uint32_t number;
 	uint64_t written;
 	uint64_t limit; /* largest size of the file in bytes; 0 = no limit */
@@ -117,8 +119,10 @@ static int write_block(struct ms_trace_writer *w, size_t n, struct ms_err *err)
 		w->number++;
 		return 0;
 	}
+	int why = errno;
 	ms_err_sys(err, "cannot write the trace");
-	w->broken = start < 0 || ftruncate(w->fd, start) != 0 || lseek(w->fd, start, SEEK_SET) < 0;
+	if (start < 0 || ftruncate(w->fd, start) != 0 || lseek(w->fd, start, SEEK_SET) < 0)
+		w->broken = why;
 	return -1;
 }
 
@@ -128,8 +132,10 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 	size_t raw = 0, directory = n * MS_COLUMN_ENTRY_SIZE;
 	for (size_t i = 0; i < n; i++)
 		raw += columns[i].size;
-	if (w->broken)
-		return ms_err_set(err, "cannot write the trace: an earlier write failed");
+	if (w->broken) {
+		errno = w->broken;
+		return ms_err_sys(err, "cannot write the trace: an earlier write failed");
+	}
 	if (n > MS_BLOCK_COLUMNS_MAX || raw > MS_BLOCK_RAW_MAX)
 		return ms_err_set(err, "cannot write the trace: a block of the file (see "
 				       "ms-trace(5)) exceeds 64 MiB or 64 columns");
@@ -159,7 +165,8 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 				   .bytes = (uint64_t)(at - w->buffer)};
 	w->full = w->limit && w->written + e.bytes > w->limit;
 	if (w->full)
-		return ms_err_set(err, "cannot write the trace: its size limit is reached");
+		return ms_err_set(
+			err, "cannot write the trace: it has reached its size limit (--max-size)");
 	if (write_block(w, (size_t)(at - w->buffer), err) != 0)
 		return -1;
 	if (w->indexed)

@@ -73,7 +73,7 @@ for kind in journal wal shm; do
 	for content in notes ''; do
 		printf %s "$content" >there/run.db-$kind
 		if [ "$content" ]; then
-			refused "SQLite would take 'run.db-$kind' beside it, owned by user $(id -u), as part of it" "$BIN/ms-snap" -q -o there/run.db good.trace
+			refused "SQLite would read 'run.db-$kind' in the same folder as part of it, and user $(id -u) owns that file" "$BIN/ms-snap" -q -o there/run.db good.trace
 			is 'a file that is not of SQLite' "$(<there/run.db-$kind)" notes
 			[ ! -e there/run.db ] || fail "written beside notes"
 		else
@@ -83,7 +83,7 @@ for kind in journal wal shm; do
 		rm -f there/run.db*
 	done
 	mkdir there/run.db-$kind
-	refused "SQLite would take 'run.db-$kind'" "$BIN/ms-filter" -q -o there/run.db good.db
+	refused "SQLite would read 'run.db-$kind'" "$BIN/ms-filter" -q -o there/run.db good.db
 	rmdir there/run.db-$kind
 	ln -s "$PWD/forged/$kind" there/run.db-$kind
 	"$BIN/ms-snap" -q -o there/run.db good.trace || fail 'beside a link'
@@ -132,7 +132,7 @@ for kind in journal wal; do
 	before=$(cksum there/*)
 	for tool in ms-report 'ms-filter -o x.db' 'ms-diff good.db'; do
 		# shellcheck disable=SC2086 # words
-		refused "cannot read 'there/run.db': .*'run.db-$kind' of user $(id -u) is beside it.*journal_mode=DELETE" "$BIN/"$tool there/run.db
+		refused "cannot read 'there/run.db': .*'run.db-$kind' of user $(id -u) is in the same folder.*journal_mode=DELETE" "$BIN/"$tool there/run.db
 	done
 	"$BIN/ms-report" --json - <there/run.db | jq .sites >text
 	cmp text sites.good || fail 'from standard input'
@@ -182,22 +182,22 @@ for mode in 0777 1777; do
 	mkdir there && chmod $mode there
 	about="$mode: of another" plant=his each
 	other sh -c 'echo notes >there/run.db-wal'
-	refused "'run.db-wal' beside it, owned by user 65534" "$BIN/ms-snap" -q -o there/run.db good.trace
+	refused "'run.db-wal' in the same folder as part of it, and user 65534 owns that file" "$BIN/ms-snap" -q -o there/run.db good.trace
 	is "$mode: notes of another" "$(<there/run.db-wal)" notes
 	rm there/*
 	# after it was written
 	for kind in journal wal; do
 		cp good.db there/run.db && his forged/$kind there/run.db-$kind
-		refused "'run.db-$kind' of user 65534 is beside it" "$BIN/ms-report" there/run.db
+		refused "'run.db-$kind' of user 65534 is in the same folder" "$BIN/ms-report" there/run.db
 		cmp good.db there/run.db
 		rm there/*
 	done
 	# a log of who wrote the database, and one of another; an index of another
 	cp good.db there/run.db && sqlite3 there/run.db 'PRAGMA journal_mode = WAL' >/dev/null
 	his forged/wal there/run.db-wal && his forged/shm there/run.db-shm
-	refused "'run.db-wal' of user 65534 is beside it" "$BIN/ms-report" there/run.db
+	refused "'run.db-wal' of user 65534 is in the same folder" "$BIN/ms-report" there/run.db
 	rm -f there/run.db-* && cp forged/wal there/run.db-wal && his forged/shm there/run.db-shm
-	refused "'run.db-wal' of user 0 is beside it" "$BIN/ms-report" there/run.db
+	refused "'run.db-wal' of user 0 is in the same folder" "$BIN/ms-report" there/run.db
 	rm there/*-shm && cp forged/shm there/run.db-shm
 	"$BIN/ms-report" there/run.db >text 2>err || fail "$mode: a log of our own: $(<err)"
 	rm there/*
@@ -225,7 +225,7 @@ tools=$(mktemp -d) && chmod 755 "$tools" && cp "$BIN"/ms-{snap,filter,diff} "$to
 for kind in journal wal shm; do
 	cp forged/$kind there/run.db-$kind
 	for w in "${writers[@]}"; do
-		refused "SQLite would take 'run.db-$kind' beside it, owned by user 0, as part of it, and that file cannot be removed" other bash -c "set -- there/run.db; BIN=$tools; ${w#* }"
+		refused "SQLite would read 'run.db-$kind' in the same folder as part of it, and that file, owned by user 0, cannot be removed" other bash -c "set -- there/run.db; BIN=$tools; ${w#* }"
 		[ ! -s there/run.db ] || fail "${w%% *}: written beside a $kind that stays"
 		rm -f there/run.db
 	done

@@ -104,7 +104,7 @@ refuse 'makes 20,001 points of 2.0 ms: use 0.001s or more, .*at most 10,000' --e
 refuse "bad --read 'some': expected auto, all or part" --read=some run.trace
 refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3, mark:NAME#last or scan:2' --at 'then' run.trace
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
-refuse "no point 'scan:7' in the recording: it has no such scan" --at scan:7 run.trace
+refuse "no point 'scan:7' in the recording: no scan was made" --at scan:7 run.trace
 refuse "bad point 'scan:0': use" --at scan:0 run.trace
 refuse "bad point 'scan:': use" --at scan: run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace

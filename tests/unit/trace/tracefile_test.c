@@ -588,7 +588,7 @@ static void refused(size_t n)
 		const char *says;
 	} cases[] = {
 		{{.major = 2, .address_bytes = 8, .tick_ns = 1},
-		 "trace version 2.0, this program reads 1.x"},
+		 "made by a newer MemScope (trace version 2.0, this one reads 1.x)"},
 		{{.major = 1, .need = 4, .address_bytes = 8, .tick_ns = 1},
 		 "newer MemScope (feature bits 0x4)"},
 		{{.major = 1, .address_bytes = 4, .tick_ns = 1}, "not 64-bit"},
