@@ -103,8 +103,8 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 		return -1;
 	if (n == 0 && !o->allow_missing_old)
 		return ms_err_set(err,
-				  "no complete run in '%s' has these keys: ms-snap --dataset "
-				  "appends runs (--allow=missing-old accepts that)",
+				  "no complete run in '%s' has these keys: append one with "
+				  "ms-snap --dataset, or give --allow=missing-old",
 				  o->history);
 	if (n == 0)
 		add_missing(s, o->history);
@@ -132,7 +132,7 @@ static int check_keys(const struct spots *s, struct ms_err *err)
 		if (r->sites.n && k == r->sites.n)
 			return ms_err_set(err,
 					  "cannot compare '%s' with a history: its sites have "
-					  "no value in column 'key' (--anonymize removes it)",
+					  "no value in column 'key', as after --anonymize",
 					  r->name);
 	}
 	return 0;

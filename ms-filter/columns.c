@@ -10,7 +10,7 @@
  * that names the site, m = its module, g = growth. */
 const struct column columns[] = {
 	{"id", COLUMN_COUNT, "s.id", "number of the site"},
-	{"pid", COLUMN_COUNT, "p.pid", "number of its process"},
+	{"pid", COLUMN_COUNT, "p.pid", "PID of its process"},
 	{"exe", COLUMN_TEXT, "p.exe", "path of the executable of its process"},
 	{"live_bytes", COLUMN_SIZE, "iif(t.id IS NULL, NULL, coalesce(c.live_bytes, 0))",
 	 "bytes live at the end; with INPUT@POINT, at POINT"},

@@ -277,8 +277,8 @@ static int ask_question(struct matches *m, sqlite3 *db, const struct options *o,
 		return -1;
 	if (age && !answers && m->sites.n)
 		return ms_err_set(
-			err, "this snapshot has no ages of blocks: none are known at the peak, in "
-			     "sampled recordings, and where one snapshot has more than 64 moments");
+			err, "this snapshot has no ages of blocks: they are not known at the peak, "
+			     "in a sampled recording, or in a snapshot of more than 64 moments");
 	return 0;
 }
 

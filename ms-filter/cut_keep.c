@@ -29,7 +29,7 @@ static int check(const struct options *o, struct ms_err *err)
 		if (!(ON_EVENTS & KEEP(o->conditions.v[i].subject)))
 			return ms_err_set(
 				err,
-				"option '--%s' cannot be used with '--trace-out': it selects "
+				"option '--%s' cannot be used with '--trace-out', which selects "
 				"blocks only by --function, --file, --module, --thread, "
 				"--process, --size, --when=born and --when=alive-at",
 				o->conditions.v[i].name);

@@ -193,7 +193,7 @@ int cut_copy(struct cut_writer *c, const struct ms_block *b)
 	uint64_t size;
 	uint8_t *records = other_names(c, b, column, &size);
 	if (!records)
-		return cut_damaged(c, "a record with names cannot be read");
+		return cut_damaged(c, "a record that holds names or paths cannot be read");
 	struct ms_column other = {.id = MS_RECORDS_COLUMN, .data = records, .size = size};
 	int rc = ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, &other, 1, c->err);
 	free(records);

@@ -76,7 +76,7 @@ static const struct ms_cli_option rows[] = {
 	{.help = "Properties of the site"},
 	CONDITION("size", "LOW..HIGH", SIZE, 0,
 		  "at least one of its blocks has a size in this range"),
-	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "by when its blocks were allocated, or live"},
+	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "when its blocks were allocated or live"},
 	CONDITION("when=first", "FROM..TO", FIRST, 0, "its first allocation is in this span"),
 	CONDITION("when=last", "FROM..TO", LAST, 0, "its last allocation is in this span"),
 	CONDITION("when=born", "FROM..TO", BORN, 0,
@@ -98,7 +98,8 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("only=one-time", NULL, ONE_TIME, 0,
 		  "it is a known one-time allocation of the runtime"),
 	CONDITION("where", "EXPR", WHERE, 9,
-		  "over columns: 'live_bytes > 1M and not age < 10s'; --where help lists them"),
+		  "condition on columns: 'live_bytes > 1M and not age < 10s'; --where help lists "
+		  "them"),
 	{"not", 0, "WHAT", NULL, MS_WHOLE(0), 0,
 	 "drop what the condition of that name would keep; size, first, last, function, file, "
 	 "module, thread, process, verdict, temporary, runtime, one-time or where, each with its "
