@@ -181,8 +181,8 @@ static int choose_process(struct options *opt, struct run *run, struct ms_err *e
 		return 0;
 	if (opt->budgets.n && !opt->process) {
 		ms_cli_remark(&opt->cli,
-			      "budgets apply to '%s' only, one of %zu processes: --process chooses "
-			      "another",
+			      "budgets apply only to the process of '%s', one of %zu: --process "
+			      "chooses another",
 			      file, run->processes.n);
 		run->processes.n = 0;
 		return 0;

@@ -52,7 +52,7 @@ const char *ms_keeper_name(struct ms_arena *a, const struct keeper *k, bool full
 			       ? "mapping"
 			       : ms_arena_printf(a, "mapping of %s", ms_format_size(size, k->size));
 	if (is(k, "other") && !name)
-		return "memory that is not recorded";
+		return "memory of unknown kind";
 	return name ?: *k->kind ? k->kind : "(unknown)";
 }
 
@@ -92,8 +92,9 @@ const char *ms_keeper_moment(struct ms_arena *a, const char *label, uint64_t tim
 const char *ms_keeper_unknown(const char *state)
 {
 	static const char *const words[][2] = {
-		{"memory", "more memory was needed than ms-record --retention=memory allows"},
-		{"time", "the scan would have taken too long"},
+		{"memory", "the scan needed more memory than ms-record --retention=memory allows"},
+		{"time", "the scan would have taken longer than a minute, or than ms-record "
+			 "--leak-check allows"},
 		{"unreadable", "some of the program's memory could not be read"},
 		{"threads", "the program's threads could not be stopped"},
 		{"lost", "events were lost"},

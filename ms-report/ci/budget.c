@@ -203,7 +203,8 @@ static int parse_percent(const char *number, size_t n, struct budget *b, struct 
 	b->share = strtod(number, &end);
 	end += strspn(end, BLANK);
 	if (strspn(number, "0123456789.") == 0 || end != number + n || n >= 64)
-		return ms_err_set(err, "bad budget '%s': bad percentage", b->text);
+		return ms_err_set(err, "bad budget '%s': expected a percentage such as 5%%",
+				  b->text);
 	b->percent = true;
 	return 0;
 }

@@ -235,7 +235,7 @@ const char *budget_unknown(const struct budget *b, struct model *m)
 	if (b->change && !m->diff)
 		return "nothing was compared (use ms-diff)";
 	if (b->change && b->kind == BUDGET_KEPT)
-		return "not both runs have a retention scan (ms-record --retention)";
+		return "one or both of the runs have no retention scan (ms-record --retention)";
 	if (b->kept)
 		return kept_read(m, 0) ? SAY("the retention scan has no result: %s",
 					     kept_unknown(kept_read(m, 0)))
@@ -243,7 +243,7 @@ const char *budget_unknown(const struct budget *b, struct model *m)
 	bool of_sites = b->site || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
 	if (hidden)
-		return "filters hid sites that it may apply to";
+		return "filters hid sites that the budget may apply to";
 	if (!b->change && strstr(b->text, "unreachable_") && !verdicts_known(m))
 		return why ? ms_arena_printf(&m->arena, "%s: %s", none, why) : none;
 	return b->change ? "the figure is not available in one of the runs"

@@ -181,8 +181,8 @@ void github_report(struct page *p, struct out *o, const struct findings *f, size
 	if (notes)
 		out_printf(
 			o,
-			"::notice title=MemScope::%s not listed here: the old runs have the same\n",
-			say_things(p->m, notes, "finding"));
+			"::notice title=MemScope::%s not listed here: the old runs have %s too\n",
+			say_things(p->m, notes, "finding"), notes == 1 ? "it" : "them");
 	for (unsigned r = 0; r < RULE_COUNT; r++)
 		if (shown[r] > limit)
 			out_printf(o, "::notice title=MemScope::%s: %s\n",

@@ -384,9 +384,9 @@ static void moments(struct page *p, struct out *o)
 	const struct diff_total *t = diff_total(p->m->diff, "peak_bytes");
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
 	struct words w = {.v = {SAY("%s: %s", by, when),
-				"now in another phase of the run: so what a site holds at "
-				"the peak counts as changed only if it is more than the "
-				"site held at any time in the other run"},
+				"in a different phase of the program's work; in column "
+				"'peak', a site counts as changed only if it holds more at "
+				"one run's peak than at any time in the other run"},
 			  .n = 2};
 	text_words(p, o, "Peak", &w, ", ");
 	out_char(o, '\n');

@@ -534,7 +534,8 @@ static const char *list_name(struct page *p, const struct list *l)
 	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(
 			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
-			moment_heap_is_apart(m) ? "not counting the heap" : "including the heap");
+			moment_heap_is_apart(m) ? "not counting the allocator's own mappings"
+						: "including the allocator's own mappings");
 	return words[l->metric].name;
 }
 

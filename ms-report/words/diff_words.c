@@ -307,9 +307,8 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, "all events");
 	if (d->per)
 		add_part(m, &s,
-			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
-			     SAY("old figures scaled to the new run's count (%s)",
-				 say_count(m, d->new_operations))));
+			 SAY("per %s, old figures scaled to the %s of the new run",
+			     name_clean(&m->arena, d->per, true), say_count(m, d->new_operations)));
 	if (!noise_is_known(d))
 		add_part(m, &s,
 			 SAY("noise not measured: %s",

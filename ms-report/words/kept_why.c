@@ -95,7 +95,8 @@ int kept_why_check(struct model *m, const char *place, struct ms_err *err)
 		return ms_err_set(err, "--why needs a recording with a retention scan: ms-record "
 				       "--retention, or ms-record --tell FILE retention");
 	if (kept_unknown(k))
-		return ms_err_set(err, "--why: the scan does not tell: %s", kept_unknown(k));
+		return ms_err_set(err, "--why: the retention scan has no result: %s",
+				  kept_unknown(k));
 	for (size_t i = 0; i < m->sites.n; i++)
 		if (is_wanted(&w, &m->sites.v[i]))
 			return 0;
@@ -234,7 +235,9 @@ static struct kept_why tell(struct model *m, const struct kept *k, const struct 
 	const char *name = kept_site(m, x->site->id, st), *when = kept_when(m, k, st);
 	if (x->wanted.number)
 		name = SAY("SITE %lld  %s", (long long)x->site->id, name);
-	w.title = !x->part_count ? SAY("%s: no block is kept, %s", name, when)
+	w.title = !x->part_count ? SAY("%s: no keeper of its blocks is known, %s: they were "
+				       "unreachable or not live then, or too few to be listed",
+				       name, when)
 				 : SAY("%s: %s in %s, %s", name, say_size(m, x->live.bytes),
 				       say_things(m, x->live.blocks, "block"), when);
 	for (size_t i = 0; i < x->part_count && i < PARTS; i++)

@@ -27,7 +27,7 @@ static const struct {
 	[FREE] = {"free but held", "free but held by the allocator",
 		  "resident heap memory that lies in no block"},
 	[OTHER] = {"other memory", "other memory", "anonymous memory that holds no recorded block"},
-	[STACKS] = {"stacks", "stacks", "stacks of the threads that existed at that moment"},
+	[STACKS] = {"stacks", "stacks", "stacks of all threads of the process"},
 	[FILES] = {"files", "files", "programs, libraries, mapped files"},
 	[RECORDER] = {"recorder", "the recorder's", "what MemScope itself uses in the process"},
 };

@@ -48,7 +48,8 @@ static int refuse(struct model *m, struct ms_err *err)
 		return ms_err_set(err, "bad query: only SELECT is allowed (ms-snapshot(5) has the "
 				       "tables)");
 	if (code == SQLITE_INTERRUPT)
-		return ms_err_set(err, "the query was stopped after %d s", SECONDS_MAX);
+		return ms_err_set(err, "the query was stopped: it took more than %d s",
+				  SECONDS_MAX);
 	if (code == SQLITE_NOMEM)
 		return ms_err_set(err, "the query needs more than 1 GiB of memory");
 	return ms_err_set(err, "bad query: %s",

@@ -50,7 +50,8 @@ const char *words_unscanned(const struct model *m)
 {
 	static const char *const reasons[UNSCANNED_COUNT] = {
 		[UNSCANNED_KILLED] = "the program was killed, or ended without exit()",
-		[UNSCANNED_TIME] = "the scan would have taken longer than --leak-check allows",
+		[UNSCANNED_TIME] =
+			"the scan would have taken longer than ms-record --leak-check allows",
 		[UNSCANNED_UNREADABLE] = "some of the program's memory could not be read",
 		[UNSCANNED_THREADS] = "the program's threads could not be stopped",
 		[UNSCANNED_LOST] = "events were lost",

@@ -96,13 +96,13 @@ is 'no heap that is still in use' "$(line_of Where heap.trace)" ''
 
 # recorded by site: at the end where it is all there, else at the moment at which most was
 ms-record -q --mmap -o stays.trace ./holder 1 40
-is 'what stays: first' "$(ms-report stays.trace | grep -m1 '^[A-Z]* [aA][tT]')" 'MAPPED at the end, not counting the heap: 40.0 MiB, 1 site'
+is 'what stays: first' "$(ms-report stays.trace | grep -m1 '^[A-Z]* [aA][tT]')" "MAPPED at the end, not counting the allocator's own mappings: 40.0 MiB, 1 site"
 [[ $(ms-report stays.trace) =~ " 40.0 MiB      1  "[0-9]"  map       holder.c:8" ]] || fail "what stays: no row of map: $(ms-report stays.trace)"
 is 'what records the rest' "$(commands stays.trace)" 'ms-record --resident ./holder 1 40    what is resident'
 ms-record -q --mmap -o gone.trace ./holder 1 40 gone
-[[ $(ms-report gone.trace | grep -m1 '^[A-Z]* [aA][tT]') =~ ^"MAPPED at "[0-9.]*"s, not counting the heap: 40.0 MiB, 1 site"$ ]] || fail "what is gone at the end: $(ms-report gone.trace)"
+[[ $(ms-report gone.trace | grep -m1 '^[A-Z]* [aA][tT]') =~ ^"MAPPED at "[0-9.]*"s, not counting the allocator's own mappings: 40.0 MiB, 1 site"$ ]] || fail "what is gone at the end: $(ms-report gone.trace)"
 [[ $(ms-report --md gone.trace) == *"#### MAPPED at "*"| 40.0 MiB | 1 |"* ]] || fail '--md'
-is 'a moment that was asked for' "$(ms-report --at end gone.trace | grep -m1 '^MAPPED')" 'MAPPED at the end, not counting the heap: 1.0 MiB, 1 site'
+is 'a moment that was asked for' "$(ms-report --at end gone.trace | grep -m1 '^MAPPED')" "MAPPED at the end, not counting the allocator's own mappings: 1.0 MiB, 1 site"
 is 'JSON is of the end' "$(ms-report --json gone.trace | jq -r .at)" end
 ms-record -q --mmap -o heap2.trace ./holder 40 1
 is 'heap that was recorded with what is mapped' "$(ms-report heap2.trace | grep -c '^MAPPED')" 0

@@ -98,7 +98,7 @@ is 'two runs: Markdown' "$(ms-report --md run.trace again.trace | head -n 2 | gr
 # budgets judge FILE
 ms-report --fail-on 'peak_bytes > 1M' run.trace >out 2>err
 is 'budgets: status' $? 0
-is 'budgets: what they are of' "$(<err)" "ms-report: budgets apply to 'run.trace' only, one of 2 processes: --process chooses another"
+is 'budgets: what they are of' "$(<err)" "ms-report: budgets apply only to the process of 'run.trace', one of 2: --process chooses another"
 [[ $(head -n 1 out) == "timeout 60 ./big"* ]] || fail 'budgets: another screen'
 ms-report --fail-on 'peak_bytes > 1M' --process big run.trace >out 2>err
 is 'budgets of a process: status' $? 1

@@ -35,7 +35,7 @@ while IFS='|' read -r state words; do
 	}
 done <<END
 killed|the program was killed, or ended without exit()
-time|the scan would have taken longer than --leak-check allows
+time|the scan would have taken longer than ms-record --leak-check allows
 unreadable|some of the program's memory could not be read
 threads|the program's threads could not be stopped
 lost|events were lost

@@ -155,10 +155,10 @@ sees '^keptcxx .*   recording '
 keys K
 sees 'what keeps blocks is not known: that takes more memory than --retention=memory allows$'
 keys 6
-sees '^  not known: more memory was needed than ms-record --retention=memory allows'
+sees '^  not known: the scan needed more memory than ms-record --retention=memory allows'
 sees '^  RETAINS +% +BLOCKS  KEPT BY, as of a scan at [0-9.]+ m?s$'
 keys 1 Enter
-sees '^ kept by, as of a scan at [0-9.]+ m?s: not known: more memory was needed'
+sees '^ kept by, as of a scan at [0-9.]+ m?s: not known: the scan needed more memory'
 finish
 keys Q
 ends 0

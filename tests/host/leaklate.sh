@@ -50,6 +50,6 @@ for case in '3' '3 _exit' '0' '0 _exit'; do
 	wait $recorder
 	grep -q 'killed' err && fail "$case: $(<err)"
 	grep -q '; not scanned for leaks: the scan would have taken longer than --leak-check allows$' err || fail "$case: no reason: $(<err)"
-	ms-report t.trace | tr -s '\n ' '  ' | grep -q 'not checked for leaks: the scan would have taken longer than --leak-check allows' || fail "$case: $(ms-report t.trace)"
+	ms-report t.trace | tr -s '\n ' '  ' | grep -q 'not checked for leaks: the scan would have taken longer than ms-record --leak-check allows' || fail "$case: $(ms-report t.trace)"
 done
 finish

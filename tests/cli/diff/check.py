@@ -392,7 +392,7 @@ for budget, status, said in [
         ('site("*").delta_frees < -389', 1, "is broken: the figure is -390"), ('site("*").delta_sites > 0', 2, "site() has no figure 'delta_sites'"),
         ('site("*").new_sites > 0', 2, "site() has no figure 'new_sites'"), ('site("*").delta_unfreed_bytes > 0', 2, "no figure"),
         ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "only delta_"),
-        ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad percentage"),
+        ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "expected a percentage such as 5%"),
         ("delta_frees > 1k", 2, "bad budget"), ("delta_frees ~ 1", 2, "expected >"), ("delta_frees", 2, "expected >")]:
     out, rc, err = run("--fail-on", budget, "--json", "d.db", tool="ms-report")
     expect(f"{budget}: status", rc, status)
@@ -401,7 +401,7 @@ for budget, status, said in [
 out, rc, err = run("--fail-on", "delta_frees > 1", "old.db", tool="ms-report")
 expect("no comparison", (rc, "nothing was compared" in err), (2, True))
 
-# filters hid sites that it may apply to; without a comparison there is no change
+# filters hid sites that the budget may apply to; without a comparison there is no change
 out, rc, err = run("--not-function", "Parser", "d.db", tool="ms-filter")
 out, rc, err = run("-q", "--summary", "--fail-on", 'site("*Parser*").delta_live_bytes > 0', tool="ms-report", data=out)
 expect("a budget on hidden sites", (rc, "filters hid sites" in err), (2, True))
