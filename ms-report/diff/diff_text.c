@@ -383,11 +383,12 @@ static void moments(struct page *p, struct out *o)
 		return;
 	const struct diff_total *t = diff_total(p->m->diff, "peak_bytes");
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
-	struct words w = {.v = {SAY("%s: %s", by, when),
-				"in a different phase of the program's work; in column "
-				"'peak', a site counts as changed only if it holds more at "
-				"one run's peak than at any time in the other run"},
-			  .n = 2};
+	struct words w = {
+		.v = {SAY("%s: %s", by, when),
+		      "which are different phases of the program's work: in column 'peak', "
+		      "a site counts as changed only if it holds more at one "
+		      "run's peak than at any time in the other run"},
+		.n = 2};
 	text_words(p, o, "Peak", &w, ", ");
 	out_char(o, '\n');
 }

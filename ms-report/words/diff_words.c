@@ -307,8 +307,11 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, "all events");
 	if (d->per)
 		add_part(m, &s,
-			 SAY("per %s, old figures scaled to the %s of the new run",
-			     name_clean(&m->arena, d->per, true), say_count(m, d->new_operations)));
+			 SAY("old figures scaled to the new run's number of %s (%s)",
+			     strncmp(d->per, "mark:", 5) == 0
+				     ? SAY("marks '%s'", name_clean(&m->arena, d->per + 5, true))
+				     : "allocations",
+			     say_count(m, d->new_operations)));
 	if (!noise_is_known(d))
 		add_part(m, &s,
 			 SAY("noise not measured: %s",
