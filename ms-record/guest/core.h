@@ -356,12 +356,15 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	__attribute__((visibility("hidden")));
 /* stack.c: functions that find the bounds of stacks. mg_own_stack: of the stack on which the thread
  * was started; false = `sp` is not in it. mg_find_stack: of the stack that contains `sp`; false =
- * not known, but if `sp` is that of a hook's caller, the rest of the page may be read.
+ * not known, but if `sp` is that of a hook's caller, the rest of the page may be read. mg_find_data:
+ * of the mapping that contains `at`; of the stack on which the thread was started, only of what is
+ * in use; false = not known.
  * mg_thread_block: returns the part of glibc's control block of this thread that has the first
  * pthread_setspecific values; empty = not known. mg_new_stack: finds the bounds as mg_find_stack
  * does, stores them in `t` for the next hooks, and returns the end of the stack. */
 bool mg_own_stack(uint64_t sp, struct mg_range *stack);
 bool mg_find_stack(uint64_t sp, struct mg_range *stack);
+bool mg_find_data(uint64_t at, struct mg_range *mapping);
 struct mg_range mg_thread_block(void);
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Tells whether the hook in which `t` is busy is still active, as an outer function of the hook

@@ -22,7 +22,8 @@
  *     they may be read, whether or not this thread holds the interpreter's lock; nobody else writes
  *     to them. Their code objects live as long as they do.
  *  P3 All the same nothing is read that is not in a mapping that ms-record listed, or that the
- *     kernel was asked about (stack.c). What is not there ends the chain, and is counted.
+ *     kernel was asked about (stack.c); nor of the thread's own stack what is not in use, such as
+ *     its guard page, which glibc's block names. What is not there ends the chain, and is counted.
  *  P4 How far below the CFA that is, is found out (python_loops.c) by what it has to hold: the one of
  *     the next loop further out, and a frame whose chain ends where that goes on, all with code; or
  *     by where the chain ends that the thread's state names. Until then nothing is followed that may
@@ -128,10 +129,10 @@ bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 		return false;
 	if (is_in_chunk(p, at, bytes))
 		return true;
-	if (!mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start)
+	if (!mg_find_data(at, &r))
 		return false;
 	while (r.end - at < bytes) { /* the mapping may have grown since it was listed */
-		if (!mg_find_stack(r.end + 8, &more) || more.start > r.end || more.end <= r.end)
+		if (!mg_find_data(r.end, &more) || more.start > r.end)
 			return false;
 		r.end = more.end;
 	}

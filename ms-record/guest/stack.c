@@ -131,22 +131,35 @@ static bool can_read(uint64_t at)
 	return r != FAULT;
 }
 
-bool mg_find_stack(uint64_t sp, struct mg_range *r)
+static bool find_mapping(uint64_t at, struct mg_range *r)
 {
-	if (mg_own_stack(sp, r))
-		return true;
-	bool known = find_listed(sp - 8, r);
+	bool known = find_listed(at, r);
 	r->end &= ~MG_RANGE_FLAGS;
 	if (known)
 		return true;
 	want_list();
-	r->start = r->end = (sp - 8) & ~UINT64_C(4095);
+	r->start = r->end = at & ~UINT64_C(4095);
 	for (int n = 0; n < ASKED_PAGES && can_read(r->end); n++)
 		r->end += 4096;
 	if (r->end != r->start)
 		return true;
 	r->end += 4096;
 	return false;
+}
+
+bool mg_find_stack(uint64_t sp, struct mg_range *r)
+{
+	return mg_own_stack(sp, r) || find_mapping(sp - 8, r);
+}
+
+bool mg_find_data(uint64_t at, struct mg_range *r)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	bool own = mg_own_stack(sp, r);
+	if (at - r->start >= r->end - r->start)
+		return find_mapping(at, r) && at - r->start < r->end - r->start;
+	r->start = sp; /* below may be the guard page, or nothing */
+	return own && at >= sp;
 }
 
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp)
