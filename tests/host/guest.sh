@@ -86,7 +86,7 @@ run verify=1 ./host/guest_seeded_epoch.so -- "$A" dlclose
 is mismatched -gt 10
 is bad_backtrace -gt 10
 what='seeded: wrong sign of the CFA'
-run verify=1 ./host/guest_seeded_cfa_sign.so -- "$A" qsort
+run verify=1 ./host/guest_seeded_cfa_sign.so -- "$A" alloca
 is bad_backtrace -gt 100
 
 what='deep recursion, each stack verified'
