@@ -96,8 +96,10 @@ __attribute__((noinline)) void pool::run(int i)
 			rows.emplace_back(1000, 'x');
 	}
 	++ready;
-	while (!over)
+	while (!over) {
 		usleep(1000);
+		asm volatile("" ::"r"(&rows) : "memory"); /* in this frame, in no register */
+	}
 }
 
 __attribute__((noinline)) static void fill(int n)
