@@ -130,8 +130,9 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
 		return -1;
 	if (!locked)
-		return ATTACH_REFUSE(a, err,
-				     "another ms-record is attaching to it, or detaching from it");
+		return ATTACH_REFUSE(
+			a, err,
+			"another ms-record is attaching to it or detaching from it; try again");
 	if (attach_find_targets(a, err))
 		return -1;
 	/* Checks with the expected addresses of the slot pages (in free gaps of the address space)
@@ -436,9 +437,12 @@ static int map_guest(struct attach *a, struct ms_err *err)
 			a->release[a->release_count++] =
 				(struct range){a->shared.near[i].page, MG_NEAR_BYTES};
 	char byte;
-	if (packet_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
-		return ms_err_set(err,
-				  "receiving the recorder's shared memory (memfd) from it failed");
+	ssize_t got = packet_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd);
+	if (got != 1 || a->memfd < 0) {
+		errno = got == 1 ? EMFILE : errno; /* the file did not come with the byte */
+		return ms_err_sys(err, "the memory that the process shares with ms-record (memfd) "
+				       "could not be opened");
+	}
 	return check_mapped(a, err);
 }
 

@@ -159,7 +159,8 @@ static bool make_file(struct remote *r, const struct attach *a, uint64_t room, c
 	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
 		return true;
 	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
-	ms_err_sys(r->err, "opening the recorder's shared memory (memfd) in it failed");
+	ms_err_sys(r->err,
+		   "the memory that the process shares with ms-record (memfd) could not be opened");
 	return false;
 }
 
@@ -381,7 +382,8 @@ int attach_map(void *arg, void *shared)
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))
-		rc = ms_err_sys(&out->err, "passing the shared memory to ms-record failed")
+		rc = ms_err_sys(&out->err, "the memory that the process shares with ms-record "
+					   "(memfd) could not be opened")
 			     ? ATTACH_FAILED
 			     : rc;
 	descriptor_close(r.own);

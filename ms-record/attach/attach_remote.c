@@ -240,7 +240,7 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 		if (hook_state(&a->h, &t->patch.hook) != PATCH_ORIGINAL)
 			return ATTACH_REFUSE(a, err,
 					     "another program changed the code of '%s' in '%s' "
-					     "while ms-record was attaching",
+					     "while ms-record was attaching; try again",
 					     t->name, t->module);
 	}
 	return 0;

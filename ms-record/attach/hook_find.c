@@ -262,9 +262,10 @@ static int find(const struct hook_modules *all, const struct hook_spec *spec, bo
 				  "full name",
 				  f.others);
 	if (f.changed[0])
-		return ms_err_set(
-			err, "calls to '%s', a copy that the compiler specialized, would be missed",
-			f.changed);
+		return ms_err_set(err,
+				  "the compiler made a specialized copy, '%s': calls to that copy "
+				  "would be missed",
+				  f.changed);
 	if (f.indirect)
 		return ms_err_set(err,
 				  "it is an ifunc: its code is chosen when the program starts");

@@ -84,9 +84,9 @@ static int put_branch(struct patch *p, const uint8_t *code, uint32_t n, uint64_t
 	uint8_t *out = p->displaced + p->displaced_bytes;
 	uint64_t end = p->hook.slot + MG_SLOT_DISPLACED + p->displaced_bytes + n + 4;
 	if (p->displaced_bytes + n + 4 > sizeof p->displaced)
-		return ms_err_set(err, "its prologue is too long to be moved");
+		return ms_err_set(err, "its first instructions are too long to be moved");
 	if (!near32((int64_t)(to - end)))
-		return ms_err_set(err, "%s in the prologue could not reach its target once moved",
+		return ms_err_set(err, "%s at its start could not reach its target once moved",
 				  what);
 	memcpy(out, code, n);
 	put32(out + n, (int64_t)(to - end));
@@ -108,8 +108,7 @@ static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 	if (in->id == X86_INS_JMP)
 		return put_jump(p, target(in), err);
 	if ((condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
-		return ms_err_set(err,
-				  "'%s' in the prologue cannot be moved: it has no 32-bit offset",
+		return ms_err_set(err, "'%s' at its start cannot be moved: it has no 32-bit offset",
 				  in->mnemonic);
 	const uint8_t jcc[] = {0x0f, 0x80 | (condition & 15)};
 	return put_branch(p, jcc, sizeof jcc, target(in), "a jump", err);
@@ -142,20 +141,20 @@ static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	uint8_t *out = p->displaced + p->displaced_bytes;
 	if (p->displaced_bytes + in->size > sizeof p->displaced)
-		return ms_err_set(err, "its prologue is too long to be moved");
+		return ms_err_set(err, "its first instructions are too long to be moved");
 	memcpy(out, in->bytes, in->size);
 	if (from_rip(in)) {
 		int32_t old;
 		uint64_t at = p->hook.slot + MG_SLOT_DISPLACED + p->displaced_bytes;
 		size_t where = displacement_at(in);
 		if (!where)
-			return ms_err_set(err, "unsupported instruction '%s' in the prologue",
+			return ms_err_set(err, "unsupported instruction '%s' at its start",
 					  in->mnemonic);
 		memcpy(&old, in->bytes + where, 4);
 		int64_t to = (int64_t)(in->address - at) + old;
 		if (!near32(to))
 			return ms_err_set(err,
-					  "'%s' in the prologue cannot be moved: its memory "
+					  "'%s' at its start cannot be moved: its memory "
 					  "operand is too far away",
 					  in->mnemonic);
 		put32(out + where, to);
@@ -172,7 +171,7 @@ static int move_call(struct patch *p, const cs_insn *in, struct ms_err *err)
 	uint8_t code[] = {0x68, 0, 0, 0, 0, 0xc7, 0x44, 0x24, 4, 0, 0, 0, 0, 0xe9};
 	uint64_t back = in->address + in->size;
 	if (in->size != MG_JUMP_BYTES || in->bytes[0] != 0xe8)
-		return ms_err_set(err, "unsupported indirect call in the prologue");
+		return ms_err_set(err, "unsupported indirect call at its start");
 	put32(code + 1, (int64_t)back);
 	put32(code + 9, (int64_t)(back >> 32));
 	return put_branch(p, code, sizeof code, target(in), "a call", err);
@@ -187,10 +186,9 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	if (in_group(in, CS_GRP_INT) || in_group(in, CS_GRP_IRET) || in->id == X86_INS_SYSCALL ||
 	    in->id == X86_INS_SYSENTER || in->id == X86_INS_XBEGIN)
-		return ms_err_set(err, "unsupported instruction '%s' in the prologue",
-				  in->mnemonic);
+		return ms_err_set(err, "unsupported instruction '%s' at its start", in->mnemonic);
 	if (p->moved_count == PATCH_INSTRUCTIONS || p->hook.bytes + in->size > MG_DISPLACED_MAX)
-		return ms_err_set(err, "its prologue is too long to be moved");
+		return ms_err_set(err, "its first instructions are too long to be moved");
 	p->moved[p->moved_count].from = (uint8_t)p->hook.bytes;
 	p->moved[p->moved_count++].to = (uint8_t)(MG_SLOT_DISPLACED + p->displaced_bytes);
 	p->hook.bytes += in->size;
@@ -231,7 +229,7 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 	}
 	if (p->hook.bytes < MG_JUMP_BYTES) {
 		if (!over)
-			return ms_err_set(err, "unsupported instruction in the prologue");
+			return ms_err_set(err, "unsupported instruction at its start");
 		if (!padded(in + i, count - i, p->hook.entry))
 			return ms_err_set(err, "its code is too short for a jump");
 		p->hook.bytes = MG_JUMP_BYTES;
@@ -371,7 +369,11 @@ static int check_body(struct patch *p, const uint8_t *code, size_t n, struct ms_
 {
 	p->jumps_back = false;
 	each(code, n, p->hook.entry, jumps_back, p);
-	return p->jumps_back ? ms_err_set(err, "it jumps back into its prologue") : 0;
+	return p->jumps_back
+		       ? ms_err_set(
+				 err,
+				 "it jumps back to its first instructions, which a hook replaces")
+		       : 0;
 }
 
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,

@@ -230,8 +230,8 @@ static void look_at_own_files(struct doctor *d)
 	else if (!launch_preloadable(&guest))
 		doctor_say(d, DOCTOR_NO, "library",
 			   "its path '%s' has a space or a colon, which LD_PRELOAD does not allow, "
-			   "and no link to it can be created in XDG_CACHE_HOME, '~/.cache', or "
-			   "for root '/run': install MemScope elsewhere",
+			   "and no link to it can be created in XDG_CACHE_HOME or '~/.cache' "
+			   "('/run' for root): install MemScope elsewhere",
 			   guest);
 	else
 		doctor_say(d, DOCTOR_OK, "library", "it is here");

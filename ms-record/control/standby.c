@@ -222,7 +222,7 @@ static void answer_recorder(struct standby_image *image, int fd)
 		     descriptor_user());
 	else if (TEMP_FAILURE_RETRY(recv(fd, &q, sizeof q, 0)) != sizeof q || q.magic != MG_MAGIC ||
 		 q.version != MG_LAYOUT_VERSION)
-		deny(fd, "it was put on standby by another version of ms-record");
+		deny(fd, "it was put on standby by another version of ms-record; use that version");
 	else if (still_recorded(image))
 		deny(fd, "process %d records it already; end that one first", (int)image->recorder);
 	else

@@ -84,7 +84,10 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 	struct stat got;
 	a->why[sizeof a->why - 1] = a->hooks[sizeof a->hooks - 1] = '\0';
 	if (a->magic != MG_MAGIC || a->version != MG_LAYOUT_VERSION)
-		return refuse(pid, "it was put on standby by another version of ms-record", err);
+		return refuse(
+			pid,
+			"it was put on standby by another version of ms-record; use that version",
+			err);
 	if (!a->ok)
 		return refuse(pid, a->why, err);
 	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != inode)

@@ -282,7 +282,9 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 		return ms_err_sys(err, "cannot run '%s'", path);
 	}
 	if (fd < 0)
-		return refuse(path, "it cannot be read, so it cannot be checked", err);
+		return refuse(path,
+			      "its file cannot be read, which is needed to choose how to record it",
+			      err);
 	int rc;
 	if (ms_elf_read(&f, ms_elf_in_file(fd)))
 		rc = check_elf(l, path, &f, fd, err);
@@ -346,8 +348,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 	return ms_err_set(
 		err,
 		"cannot preload '%s': its path has a space or a colon, and no link to it can be "
-		"created in XDG_CACHE_HOME, '~/.cache', or for root '/run': install "
-		"MemScope elsewhere",
+		"created in XDG_CACHE_HOME or '~/.cache' ('/run' for root): install MemScope "
+		"elsewhere",
 		l->guest);
 }
 

@@ -176,9 +176,8 @@ static int judge_kind(struct judge *j)
 /* Refuses when run as root without CAP_SYS_PTRACE, as is common in containers. */
 static int refuse_root(const struct judge *j)
 {
-	return refuse(j,
-		      "this runs as root, but without the capability SYS_PTRACE; add it (--cap-add "
-		      "SYS_PTRACE of a container), or use --poll or --standby");
+	return refuse(j, "ms-record runs as root, but without the capability SYS_PTRACE; start the "
+			 "container with --cap-add SYS_PTRACE, or use --poll or --standby");
 }
 
 static int judge_user(struct judge *j)
@@ -310,8 +309,8 @@ static int no_memory(struct judge *j, int proc)
 	if (geteuid() == 0 && !capable(CAP_SYS_PTRACE))
 		return refuse_root(j);
 	return refuse(j,
-		      "the kernel does not allow it (%s); run this as root, in a container with "
-		      "the capability SYS_PTRACE, or use --poll or --standby",
+		      "the kernel does not allow it (%s); run ms-record as root, or use --poll or "
+		      "--standby; in a container, root also needs --cap-add SYS_PTRACE",
 		      strerror(why));
 }
 

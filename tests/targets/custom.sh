@@ -117,9 +117,9 @@ refused() { # SPEC WHY
 	if [ -s refused.out ] || [ -e refused.trace ]; then fail "$1: it was run"; fi
 }
 refused 'short_one(size) -> ptr' 'its code is too short for a jump'
-refused 'cloned(size) -> ptr' "calls to 'cloned.constprop.0', a copy that the compiler specialized, would be missed"
+refused 'cloned(size) -> ptr' "the compiler made a specialized copy, 'cloned.constprop.0': calls to that copy would be missed"
 refused 'twice(size) -> ptr' 'there are several: twice in refused, twice in refused'
-refused 'back(size) -> ptr' 'it jumps back into its prologue'
+refused 'back(size) -> ptr' 'it jumps back to its first instructions, which a hook replaces'
 for bad in 'f' 'f(x)' 'f(size)' 'f(_)' 'f(size, size) -> ptr' 'f(_) -> ptr' 'f(size) -> int' '(size) -> ptr' 'f(size) -> ptr at once' 'f(ptr) -> pool'; do
 	if ms-record -q -o bad.trace --hook "$bad" ./refused >bad.out 2>bad.err; then fail "'$bad' was accepted"; fi
 	grep -q "^ms-record: bad --hook" bad.err || fail "'$bad': $(cat bad.err)"

@@ -181,15 +181,15 @@ static const struct function {
 static const struct {
 	uint8_t *at;
 	const char *why;
-} refused[] = {{r_call, "unsupported indirect call in the prologue"},
-	       {r_loop, "'loop' in the prologue cannot be moved: it has no 32-bit offset"},
-	       {r_jrcxz, "'jrcxz' in the prologue cannot be moved: it has no 32-bit offset"},
+} refused[] = {{r_call, "unsupported indirect call at its start"},
+	       {r_loop, "'loop' at its start cannot be moved: it has no 32-bit offset"},
+	       {r_jrcxz, "'jrcxz' at its start cannot be moved: it has no 32-bit offset"},
 	       {r_short, "its code is too short for a jump"},
 	       {r_nops, "its code is too short for a jump"},
-	       {r_back, "it jumps back into its prologue"},
-	       {r_int, "unsupported instruction 'int3' in the prologue"},
-	       {r_syscall, "unsupported instruction 'syscall' in the prologue"},
-	       {r_inside, "it jumps back into its prologue"}};
+	       {r_back, "it jumps back to its first instructions, which a hook replaces"},
+	       {r_int, "unsupported instruction 'int3' at its start"},
+	       {r_syscall, "unsupported instruction 'syscall' at its start"},
+	       {r_inside, "it jumps back to its first instructions, which a hook replaces"}};
 
 /* ---- the image in this process --------------------------------------------------------------- */
 
