@@ -263,7 +263,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 {
 	struct control_options *r = &o->record;
 	static const char *const refused[][2] = {
-		{"env", "the process runs already"},
+		{"env", "the process is already running"},
 		{"buffer=wait", "an attached process never waits"},
 		{"buffer=drop", "an attached process never waits"},
 		{"mmap", "it needs a library that is preloaded when the program starts"},
@@ -284,7 +284,8 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		return ms_err_set(err, "--start-after mark:NAME cannot be combined with -p: use "
 				       "--start-after DUR");
 	if (command)
-		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
+		return ms_err_set(err,
+				  "-p records a process that is already running; '%s' is not run",
 				  command);
 	if (options_check_keep(&r->files, err) || check_leak(o, err) || check_sample(o, err))
 		return -1;

@@ -281,8 +281,8 @@ static int check_given(const struct options *o, struct ms_err *err)
 	if (ms_cli_given(&o->cli, "level") && !o->record.files.output)
 		return ms_err_set(err, "--level is for the trace: --poll needs -o FILE then");
 	if (o->poll.pid && o->record.launch.env.n)
-		return ms_err_set(err,
-				  "--env cannot be combined with -p: the process runs already");
+		return ms_err_set(
+			err, "--env cannot be combined with -p: the process is already running");
 	return 0;
 }
 

@@ -298,7 +298,7 @@ static const char *no_exit_scan(const struct image *m)
 	return state                         ? scan_state_words(state)
 	       : !m->guest.exit_hooked       ? "its exit function could not be hooked"
 	       : m->ending == SESSION_EXITED ? scan_state_words(MS_SCAN_KILLED)
-					     : "it was not recorded until it exited";
+					     : "its recording ended before it exited";
 }
 
 /* Prints in which programs --retention-at=exit found nothing out. */
@@ -381,7 +381,7 @@ static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (!c->run.started_ns && c->opt->session.start_mark)
-		line("start", "the mark '%s' was never reached: nothing was recorded",
+		line("start", "the mark '%s' was never set: nothing was recorded",
 		     c->opt->session.start_mark);
 	else if (!c->run.started_ns)
 		line("start",
@@ -436,8 +436,8 @@ static void print_one(const struct control *c, const struct attach *attach)
 		     "been cut short",
 		     t->asleep, PLURAL(t->asleep), t->asleep == 1 ? "was" : "were", t->cut_short,
 		     PLURAL(t->cut_short));
-	line("hooks", "%u function%s hooked, %u thread%s moved off rewritten code%s%s", t->hooks,
-	     PLURAL(t->hooks), t->moved, PLURAL(t->moved),
+	line("hooks", "%u function%s hooked, %u thread%s moved out of code that hooks replace%s%s",
+	     t->hooks, PLURAL(t->hooks), t->moved, PLURAL(t->moved),
 	     t->adopted ? "; hooks of an earlier ms-record were reused" : "",
 	     t->left ? "; buffers were left in the process" : "");
 }
@@ -624,7 +624,10 @@ static void print_symbols(const struct control *c, struct ms_arena *a)
 		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
 		     c->symbols_failed, SIZE(limit_left(&c->writer.limit)));
 	else if (c->symbols_failed)
-		line("symbols", "could not be appended to %u of the traces", c->symbols_failed);
+		line("symbols",
+		     "could not be appended to %u of the traces; ms-snap --symbols=embed TRACE "
+		     "says why",
+		     c->symbols_failed);
 }
 
 static void print_nothing(const struct control *c)
@@ -634,7 +637,7 @@ static void print_nothing(const struct control *c)
 	const char *why =
 		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library";
 	fprintf(stderr, "ms-record: %s %s; %s%s\n", name, became(c, room),
-		c->abandoned ? "the trace was abandoned: writing it made no progress"
+		c->abandoned ? "the trace is incomplete: writing it made no progress for 5 s"
 			     : "nothing was recorded: ",
 		c->abandoned ? "" : why);
 }

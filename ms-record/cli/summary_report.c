@@ -38,10 +38,17 @@ static int run_report(const struct control *c, const char *option, char **argv, 
 	while (*last)
 		last++;
 	*last = path;
-	if (!path || !images_first(c)) {
-		fprintf(stderr, "ms-record: --%s: there is no trace to read\n", option);
+	if (!path)
+		fprintf(stderr,
+			"ms-record: --%s: a trace in '%s' cannot be read back: use -o FILE\n",
+			option, c->files.path);
+	else if (!images_first(c))
+		fprintf(stderr,
+			"ms-record: --%s: nothing was recorded, or the trace was removed or "
+			"replaced\n",
+			option);
+	if (!path || !images_first(c))
 		return -1;
-	}
 	char *program = launch_own_file("ms-report");
 	pid_t pid = program ? fork() : -1;
 	if (pid == 0) {

@@ -414,7 +414,9 @@ struct output *files_open_further(struct files *f, const struct files_options *o
 {
 	char *path = NULL;
 	if (!f->folder) {
-		ms_err_set(err, "traces of further programs need a folder: use -o FILE, not '%s'",
+		ms_err_set(err,
+			   "traces of further programs go into the folder FILE.d: use -o FILE, not "
+			   "'%s'",
 			   f->path);
 		return NULL;
 	}

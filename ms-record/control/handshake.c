@@ -224,7 +224,9 @@ static struct session *new_image(struct control *c, pid_t pid)
 	if (why.text[0])
 		ms_err_set(&c->refused, "%s", why.text);
 	else if (!c->files.folder)
-		ms_err_set(&why, "traces of further programs need a folder: use -o FILE, not '%s'",
+		ms_err_set(&why,
+			   "traces of further programs go into the folder FILE.d: use -o FILE, not "
+			   "'%s'",
 			   c->files.path);
 	if (!s && a.further && a.wanted)
 		handshake_missed(c, &a, why.text);

@@ -232,9 +232,10 @@ static bool begin(struct control *c, struct tell_job *j)
 		return false;
 	case TELL_RETENTION:
 		if (!scanner_ask(c->scanner, NULL, true))
-			return answer(j->fd, '1',
-				      "that needs leak scans and --retention, which --sample, "
-				      "--leak-check=no and --retention=no turn off");
+			return answer(
+				j->fd, '1',
+				"retention scans are off: --retention=no, --leak-check=no, or "
+				"--sample");
 		j->step = TELL_SCANNING;
 		return false;
 	case TELL_RESIDENT:
@@ -242,8 +243,8 @@ static bool begin(struct control *c, struct tell_job *j)
 			 j->request.name);
 		if (!scanner_ask(c->scanner, label, false))
 			return answer(j->fd, '1',
-				      "that needs leak scans, which --sample and --leak-check=no "
-				      "turn off");
+				      "leak scans, which measure resident memory, are off: "
+				      "--leak-check=no, or --sample");
 		j->step = TELL_SCANNING;
 		return false;
 	}

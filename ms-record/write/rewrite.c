@@ -216,9 +216,11 @@ static int open_beside(struct target *t, struct ms_err *err)
 	if (t->fd < 0)
 		t->fd = ms_dest_temporary(o->folder, o->name, t->name);
 	if (t->fd < 0)
-		return ms_err_sys(err, "cannot create a file next to '%s'", o->path);
+		return ms_err_sys(err, "cannot create the file that is to replace '%s'", o->path);
 	if (fchown(t->fd, ours.st_uid, ours.st_gid))
-		return ms_err_sys(err, "cannot change the owner of a file next to '%s'", o->path);
+		return ms_err_sys(err,
+				  "cannot change the owner of the file that is to replace '%s'",
+				  o->path);
 	return 0;
 }
 
@@ -377,7 +379,7 @@ out:
 struct later {
 	struct target target;
 	uint64_t event, ns; /* number of the first event; time in ns of the event before that one */
-	bool failed;        /* a block of this trace could not be written */
+	struct ms_err why;  /* why a block of this trace could not be written; "" = all were */
 };
 
 void later_free(struct later *l)
@@ -391,27 +393,25 @@ void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 		 const struct ms_column *columns, size_t n)
 {
 	struct later *l = o->later;
-	struct ms_err why = {0};
-	if (!l || l->failed)
-		return;
-	l->failed = ms_trace_write(l->target.trace, type, ns[0], ns[1], columns, n, &why) != 0;
+	if (l && !l->why.text[0])
+		ms_trace_write(l->target.trace, type, ns[0], ns[1], columns, n, &l->why);
 }
 
 void later_checkpoint(struct output *o, uint64_t event)
 {
 	struct later *l = o->later;
-	struct ms_err why = {0};
-	if (l && !l->failed)
-		l->failed = checkpoint_write(o->checkpoints.live, event, false, l->target.trace,
-					     &why) != 0;
+	if (l && !l->why.text[0])
+		checkpoint_write(o->checkpoints.live, event, false, l->target.trace, &l->why);
 }
 
 /* Replaces the file of the trace by the file of its later trace. */
 static int take_over(struct output *o, struct ms_err *why)
 {
 	struct later *l = o->later;
-	if (l->failed)
-		return ms_err_set(why, "a file next to '%s' could not be written", o->path);
+	const char *cause = strstr(l->why.text, ": ");
+	if (l->why.text[0])
+		return ms_err_set(why, "cannot write the file that is to replace '%s': %s", o->path,
+				  cause ? cause + 2 : l->why.text);
 	if (take_place(&l->target, why))
 		return -1;
 	end_old(o);

@@ -41,7 +41,7 @@ refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 "--fail-on 'heap > SIZE' needs --poll" --max-heap 1M true
 refused 125 "bad --with 'verify,none': expected usable-size|free-stacks" --with verify,none true
 refused 125 '--verbose cannot be combined with --poll' --poll -v true
-refused 125 '--env cannot be combined with -p: the process runs already' --poll -p 1 --env A=B
+refused 125 '--env cannot be combined with -p: the process is already running' --poll -p 1 --env A=B
 for option in --report '--max-growth 1M/s' "--hook f(ptr)" '-o b.trace' '-d 1s' '-p 1' --standby '--env A=B' '-z 5'; do
 	# shellcheck disable=SC2086
 	refused 125 'sends a request to a recorder, and --[a-z-]* does nothing for it' $option --tell a.trace stop
@@ -132,7 +132,7 @@ gcc -shared -fPIC -o gone.so gone.c && gcc -o needs needs.c ./gone.so && rm gone
 "$BIN/ms-record" -q -o fd:3 ls 3>d.trace >/dev/null
 "$TB/trace-dump" d.trace | grep -qx ended || fail 'fd:3 gives no whole trace'
 "$BIN/ms-record" -v -o fd:3 sh -c 'true; /bin/true; :' 3>d.trace 2>err
-grep -q "^  image  *1 true (pid [0-9]*), not recorded: traces of further programs need a folder: use -o FILE, not 'fd:3'$" err || fail "a further program with fd:3: $(cat err)"
+grep -q "^  image  *1 true (pid [0-9]*), not recorded: traces of further programs go into the folder FILE.d: use -o FILE, not 'fd:3'$" err || fail "a further program with fd:3: $(cat err)"
 mkfifo pipe
 cat pipe >p.trace &
 "$BIN/ms-record" -q -o pipe ls >/dev/null
@@ -232,7 +232,7 @@ rc=$?
 [ "$rc $(cat stdout)" = '7 said' ] || fail "--report: status $rc, standard output $(cat stdout)"
 "$BIN/ms-report" r.trace | cmp - err || fail '--report shows something else than ms-report'
 "$BIN/ms-record" --report -q -o /dev/null true 2>err
-grep -q '^ms-record: --report: there is no trace to read' err || fail "--report without a trace: $(cat err)"
+grep -q "^ms-record: --report: a trace in '/dev/null' cannot be read back: use -o FILE" err || fail "--report without a trace: $(cat err)"
 
 # ---- trouble with the output is the trace's alone ----
 "$BIN/ms-record" -o /dev/full sh -c 'echo went on' >stdout 2>err
