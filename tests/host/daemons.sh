@@ -8,7 +8,7 @@ begin() { # a fresh folder
 	cd "$(mktemp -d "$PWD/XXXXXX")" || exit 1
 	cp "$TB/host/daemons" daemons || exit 1
 }
-finish() { # nothing that was left behind stays
+let_end() { # nothing that was left behind stays
 	touch go
 	cd ..
 }
@@ -27,7 +27,7 @@ for kind in daemon double exec spawn; do
 	is "$kind: what was recorded" "$(served t.trace)" 'exit:0 300 300000 300000'
 	grep -q 'goes on' err && fail "$kind: $(cat err)"
 	"$BIN/ms-report" --json t.trace | grep -q left_behind && fail "$kind: left_behind"
-	finish
+	let_end
 done
 
 # ---- without --wait=all it is said which process goes on: of one that has recorded nothing yet too ----
@@ -43,7 +43,7 @@ for follow in '' all exec; do
 	is "default $follow: report" "$("$BIN/ms-report" t.trace | grep '^Quality' -A2 | tr -s '\n ' '  ' | grep -o "pid $pid goes on.*--wait=all")" "$said"
 	is "default $follow: Markdown" "$("$BIN/ms-report" --md t.trace | grep -o "pid $pid goes on.*--wait=all" | head -n 1)" "$said"
 	is "default $follow: JSON" "$("$BIN/ms-report" --json t.trace | grep -o '"left_behind":[^]]*]' | head -n 1)" "${said:+\"left_behind\":[$pid]}"
-	finish
+	let_end
 	wait_for over "$pid"
 done
 
@@ -60,7 +60,7 @@ for files in t.trace 't.trace t.trace.d' t.trace.d/*.trace; do
 	# shellcheck disable=SC2086 # words
 	is "large: report of $files" "$("$BIN/ms-report" --md $files | grep -o "pid [0-9]* goes on.*--wait=all" | head -n 1)" "$said"
 done
-finish
+let_end
 wait_for over "$pid"
 
 # ---- a signal, --tell stop, -d and a process that is not recorded end the wait ----
@@ -83,17 +83,17 @@ for how in INT TERM stop; do
 	over "$pid" && fail "$how: the process was ended"
 	[ -s t.trace ] || fail "$how: no trace"
 	"$BIN/ms-report" t.trace >/dev/null || fail "$how: the trace is not whole"
-	finish
+	let_end
 	wait_for over "$pid"
 done
 begin
 timeout 300 "$BIN/ms-record" --wait=all -d 300ms -o t.trace ./daemons waits 2>err
 is '-d: status' $? 3
-finish
+let_end
 begin
 timeout 300 "$BIN/ms-record" --wait=all --follow=none -o t.trace ./daemons waits 2>err
 is '--follow=none: status' $? 3
-finish
+let_end
 
 # ---- the first process of a container inherits it ----
 if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
@@ -101,13 +101,13 @@ if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
 	timeout 300 unshare --fork --kill-child --pid --mount-proc "$BIN/ms-record" --wait=all -o t.trace ./daemons double 2>err
 	is 'PID 1: status' $? 3
 	is 'PID 1: what was recorded' "$(served t.trace)" 'exit:0 300 300000 300000'
-	finish
+	let_end
 	begin
 	timeout 300 unshare --fork --kill-child --pid --mount-proc "$BIN/ms-record" -o t.trace ./daemons waits 2>err
 	is 'PID 1, default: status' $? 3
 	is 'PID 1, default: summary' "$(sed -n 's/^  left  *pid [0-9]* //p' err)" 'will be killed when ms-record (process 1 here) exits: --wait=all waits for it'
 	"$BIN/ms-report" t.trace | grep -q 'goes on' && fail 'PID 1, default: it goes on'
-	finish
+	let_end
 fi
 
 # ---- refused ----

@@ -8,7 +8,7 @@ set -u
 recording() {
 	[ "$(ms-record --tell t.trace status 2>/dev/null | sed -n 's/^state //p')" = recording ]
 }
-finish() {
+let_end() {
 	touch go
 	wait
 	rm -f go ready begin
@@ -28,16 +28,16 @@ found='6.8 KiB in 7 blocks unreachable'
 ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace ./leakasked &
 ask 'too short' 1 "$late"
 is 'resident: status' "$(ms-record --tell t.trace resident >said && echo $?)" 0
-finish
+let_end
 ms-record -q --no-symbols --leak-check=auto:50s -o t.trace ./leakasked &
 ask 'long enough' 0 "$found"
-finish
+let_end
 
 # Of a process that is attached to, too.
 ./leakasked &
 ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace -p $! &
 ask 'attached' 1 "$late"
-finish
+let_end
 for wish in yes no; do
 	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: with -p, --leak-check takes auto:DUR or mark:NAME: an attached process is not scanned at its end'
 done

@@ -40,7 +40,7 @@ step() { # WHAT [N]
 	read -r -t 60 answer <&8
 	is "the answer to '$*'" "$answer" ok
 }
-finish() {
+let_end() {
 	exec 7>&-
 	wait "$recorder"
 	is 'the status of the recorder' $? 0
@@ -105,7 +105,7 @@ c.recv(100)
 c.send(b"0state recording\n")' "$name" "$guessed" >squatter 2>/dev/null &
 	squatter=$!
 	wait_for grep -q ready squatter
-	refused_recorder 'belongs to user 65534, not to its recorder' squatted status
+	refused_recorder 'runs as user 65534, who is neither root nor the owner of the file' squatted status
 	tell a.trace flush
 	kill $squatter 2>/dev/null
 fi
@@ -142,7 +142,7 @@ step r 20 # the old blocks go, the new ones are not recorded
 tell a.trace resume
 is 'live after the pauses' "$(status a.trace live_bytes)" 0
 step a 1
-finish
+let_end
 is 'lost' "$(field 6 a.trace)" 0
 is 'inferred frees' "$(field 10 a.trace)" 0
 is 'frees of blocks that were not recorded' "$(field 11 a.trace)" 37
@@ -172,7 +172,7 @@ tell s.trace flush
 for verb in pause resume mark:late; do
 	refused_recorder 'has stopped' s.trace $verb
 done
-finish
+let_end
 is 'size long after stop' "$(stat -c %s s.trace)" "$size"
 is 'reason, allocations' "$(field 16 s.trace) $(field 5 s.trace)" '3 40'
 grep -q 'until recording was stopped by --tell' err || fail "the end does not speak of the stop: $(cat err)"
@@ -190,7 +190,7 @@ step m go # its next allocation is recorded
 step a 3
 step f 50 # from before the start
 step f 1
-finish
+let_end
 is 'recorded from the mark on' "$(field 5 g.trace) $(field 34 g.trace) $(field 11 g.trace)" '4 200 50'
 is 'not recorded' "$(field 39 g.trace) $(field 38 g.trace)" "$((70 + 5 + 2)) 0"
 "$BIN/ms-snap" -o g.db g.trace
@@ -221,7 +221,7 @@ begin --follow=none --start-after 1h -o r.trace
 step a 5
 tell r.trace resume
 step a 2
-finish
+let_end
 is 'recorded since resume' "$(field 5 r.trace)" 2
 for bad in 0 soon mark: ''; do
 	refused 'start-after|duration' "$BIN/ms-record" --start-after "$bad" true
@@ -281,7 +281,7 @@ is 'status of an answer that does not come' $? 125
 is 'what is said then' "$(cat said err)" "ms-record: the recorder of 'b.trace' did not answer within 5 s; it may still do what was asked"
 kill -CONT $recorder
 echo q >&7
-finish >/dev/null
+let_end >/dev/null
 cd .. || exit
 
 finish
