@@ -457,7 +457,7 @@ enum ms_keeper_kind {
 	MS_KEEPER_REGISTERS = 5,
 	MS_KEEPER_CONTROL = 6, /* the C library's control block of a thread */
 	MS_KEEPER_MAPPING = 7, /* a mapping to which nothing points */
-	MS_KEEPER_OTHER = 8,   /* heap memory that was not recorded, the kernel, marked ranges */
+	MS_KEEPER_OTHER = 8, /* heap memory outside of recorded blocks, the kernel, marked ranges */
 };
 #define MS_KEPT_MAPPING 1u /* a row of mappings, not of blocks of the heap */
 #define MS_KEPT_REST 2u    /* a row with all that was too small for a row of its own */

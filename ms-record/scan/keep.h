@@ -27,8 +27,9 @@
 #define KEEP_LEAST 0.0002
 #define KEEP_ROWS_MOST 20000u
 
-/* Lists the kinds of roots. KEEP_OTHER: heap memory that was not recorded, the kernel, roots that
- * the program registered. KEEP_MAPPING: a mapping that no other root leads to; keep_find adds these. */
+/* Lists the kinds of roots. KEEP_OTHER: heap memory outside of recorded blocks, the kernel, roots
+ * that the program registered. KEEP_MAPPING: a mapping that no other root leads to; keep_find adds
+ * these. */
 enum keep_kind {
 	KEEP_VARIABLE,
 	KEEP_SECTION,

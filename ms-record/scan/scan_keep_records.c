@@ -256,9 +256,9 @@ const char *kept_state_words(const struct work *w)
 {
 	return !w->retained ? NULL
 	       : w->keeps.state == KEEP_MEMORY
-		       ? "that takes more memory than --retention=memory allows"
-	       : w->keeps.state == KEEP_TIME ? state_of(w) == MS_SCAN_ENDED
-						       ? scan_state_words(MS_SCAN_ENDED)
-						       : "it would have taken longer than a minute"
-					     : NULL;
+		       ? "the search needs more memory than --retention=memory allows"
+	       : w->keeps.state == KEEP_TIME
+		       ? state_of(w) == MS_SCAN_ENDED ? scan_state_words(MS_SCAN_ENDED)
+						      : "the search would take longer than a minute"
+		       : NULL;
 }

@@ -250,8 +250,8 @@ static bool in_heap(struct finder *f, uint64_t address)
 		const struct graph_range *h = &f->k->found.heaps.v[i];
 		if (address < h->start || address >= h->end)
 			continue;
-		use_other(f, &f->heap, RANK_HEAP, "heap memory that was not recorded", h->start,
-			  h->end);
+		use_other(f, &f->heap, RANK_HEAP, "heap memory outside of recorded blocks",
+			  h->start, h->end);
 		return true;
 	}
 	return false;

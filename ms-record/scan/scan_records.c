@@ -38,8 +38,8 @@ const char *scan_state_words(uint64_t state)
 		[MS_SCAN_UNREADABLE] = "some of the program's memory could not be read",
 		[MS_SCAN_THREADS] = "the program's threads could not be stopped",
 		[MS_SCAN_LOST] = "events were lost",
-		[MS_SCAN_MEMORY] = "too many pointers for the memory of the recorder",
-		[MS_SCAN_ENDED] = "it ended before it could be scanned",
+		[MS_SCAN_MEMORY] = "the recorder had too little memory for all pointers",
+		[MS_SCAN_ENDED] = "the program ended before it could be scanned",
 		[MS_SCAN_FILES] = "the recorder ran out of file descriptors",
 	};
 	return state < sizeof why / sizeof *why ? why[state] : NULL;

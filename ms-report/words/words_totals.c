@@ -56,7 +56,7 @@ const char *words_unscanned(const struct model *m)
 		[UNSCANNED_THREADS] = "the program's threads could not be stopped",
 		[UNSCANNED_LOST] = "events were lost",
 		[UNSCANNED_SAMPLED] = "only a sample of the blocks was recorded",
-		[UNSCANNED_MEMORY] = "too many pointers for the memory of the recorder",
+		[UNSCANNED_MEMORY] = "the recorder had too little memory for all pointers",
 		[UNSCANNED_STOPPED] = "recording had already stopped",
 		[UNSCANNED_FILES] = "the recorder ran out of file descriptors",
 	};

@@ -39,7 +39,7 @@ time|the scan would have taken longer than ms-record --leak-check allows
 unreadable|some of the program's memory could not be read
 threads|the program's threads could not be stopped
 lost|events were lost
-memory|too many pointers for the memory of the recorder
+memory|the recorder had too little memory for all pointers
 stopped|recording had already stopped
 files|the recorder ran out of file descriptors
 END

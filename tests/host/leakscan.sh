@@ -75,7 +75,7 @@ tell=$!
 sleep 0.02
 kill -USR1 "$pid"
 wait $tell || true
-grep -qE "blocks unreachable; stopped for [0-9.]+ [mu]?s to fork a copy, which was scanned|not scanned: it ended before it could be scanned|recording (has stopped|is over)|none of the processes it records is still running" answer.txt || { cat answer.txt; exit 1; }
+grep -qE "blocks unreachable; stopped for [0-9.]+ [mu]?s to fork a copy, which was scanned|not scanned: the program ended before it could be scanned|recording (has stopped|is over)|none of the processes it records is still running" answer.txt || { cat answer.txt; exit 1; }
 wait $recorder
 grep -qx 'wrong 0' out.txt
 ms-snap --no-symbols -o copy.db copy.trace

@@ -68,7 +68,7 @@ ms-record --tell run.trace retention >said && fail 'too little memory: status 0'
 wait $program
 ms-snap -o run.db run.trace
 is 'too little memory' "$(sql 'SELECT s.label, s.state, r.state, r.kept_bytes IS NULL FROM retention r JOIN scan s ON s.scan = r.scan')" 'request done memory 1'
-grep -q 'what keeps blocks is not known: that takes more memory than --retention=memory allows$' said || fail "too little memory: said: $(cat said)"
+grep -q 'what keeps blocks is not known: the search needs more memory than --retention=memory allows$' said || fail "too little memory: said: $(cat said)"
 
 # Killed, with all threads there.
 begin ms-record -q --retention --leak-check=yes -o run.trace "$TB/targets/kept/kept"
@@ -87,7 +87,7 @@ is 'not asked for' "$(sql 'SELECT count(*) FROM retention')" 0
 begin ms-record -q --retention=no -o run.trace "$TB/targets/kept/kept"
 ms-record --tell run.trace leak-check >said
 ms-record --tell run.trace retention >said 2>&1 && fail 'refused, and told'
-grep -q -- '--retention=no turn off' said || fail "refused: $(cat said)"
+grep -q -- 'retention scans are off: --retention=no' said || fail "refused: $(cat said)"
 : >go
 wait $program
 ms-snap -o run.db run.trace

@@ -106,7 +106,7 @@ static const struct {
 	{0x60020, "2.1..tbss.9.40+20:16"},
 	{0x60040, "5.1..9.900:17"},
 	{0x5ff88, "2.1..tbss.9.80+8:18"},
-	{0x70008, "7.7000.heap memory that was not recorded.0.0:19"},
+	{0x70008, "7.7000.heap memory outside of recorded blocks.0.0:19"},
 	{0x90008, "6.8000..0.2000+8:20"},
 	/* CPython, and a program that has it linked in */
 	{0x302010, "1.1.interpreter heap.0.4000+2010:21"},

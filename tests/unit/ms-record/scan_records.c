@@ -136,9 +136,9 @@ static void check_words(void)
 		"the program's threads could not be stopped",
 		"events were lost",
 		NULL,
-		"too many pointers for the memory of the recorder",
+		"the recorder had too little memory for all pointers",
 		NULL,
-		"it ended before it could be scanned",
+		"the program ended before it could be scanned",
 		"the recorder ran out of file descriptors",
 		NULL,
 	};

@@ -238,8 +238,8 @@ static void check_asking(struct session *s)
 	ask(s, &sc, NULL, false, NULL, "no threads");
 	sc.started = true;
 	q->busy = 1;
-	ask(s, &sc, NULL, true, "prog (pid 42): not scanned: it ended before it could be scanned\n",
-	    "busy");
+	ask(s, &sc, NULL, true,
+	    "prog (pid 42): not scanned: the program ended before it could be scanned\n", "busy");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 3;
 	ask(s, &sc, "now", true, NULL, "the last moment");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2; /* and then there are a mark's and the end's */

@@ -58,7 +58,7 @@ uint64_t live_stamp(const struct session *s)
 
 const char *scan_state_words(uint64_t state)
 {
-	return state == MS_SCAN_ENDED ? "it ended before it could be scanned" : "?";
+	return state == MS_SCAN_ENDED ? "the program ended before it could be scanned" : "?";
 }
 
 void wake_event(int event)
@@ -625,7 +625,8 @@ static void check_traces(void)
 static void check_ask(void)
 {
 	static const char
-		busy[] = "prog (pid 6): not scanned: it ended before it could be scanned\n",
+		busy[] =
+			"prog (pid 6): not scanned: the program ended before it could be scanned\n",
 		tree[] = "prog (pid 5): not scanned: ms-record traces it with ptrace until "
 			 "it ends; to have it scanned, record it with ms-record -p\n"
 			 "prog (pid 6): not scanned: ms-record traces it with ptrace until "
