@@ -69,8 +69,8 @@ static const struct ms_cli_option rows[] = {
 	{"symbols=embed", 0, NULL, ms_cli_flag, MS_AT(embed), 6,
 	 "append the symbols to the trace itself; writes no snapshot"},
 	{"symbols=held", 0, "FILE", ms_cli_name, MS_AT(held), 0,
-	 "with embed, for ms-record: FILE lists open descriptors of modules, one per line: numbers "
-	 "of the trace among the operands, of the module in it, and of the descriptor"},
+	 "with embed; by FILE ms-record passes open files of modules: lines of three numbers, "
+	 "'TRACE MODULE DESCRIPTOR'; see ms-snap(1)"},
 	{"without", 0, "WHAT", NULL, MS_WHOLE(0), 0, "leave out"},
 	{"without=symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
 	 "the search for symbols that the trace does not hold"},

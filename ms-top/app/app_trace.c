@@ -274,7 +274,7 @@ static void scan(struct app *a, int arg)
 	else if (t->follow->file != MS_FILE_THERE)
 		app_say(a, "the trace file no longer exists");
 	else if ((t->asking = recorder_tell(t->follow->path, pid, "retention", &err)))
-		app_say(a, "scanning what keeps blocks alive");
+		app_say(a, "scanning for what keeps blocks alive");
 	else
 		app_say(a, "%.250s", err.text);
 }

@@ -63,8 +63,9 @@ static int check(struct options *o, struct ms_err *err)
 	if ((o->trace || o->pid) && of_list)
 		return ms_err_set(err, "'%s' is for the list of processes only", of_list);
 	if (o->pid && (o->filter[0] || o->sort_text))
-		return ms_err_set(err, "'%s' is for lists of processes and traces only",
-				  o->filter[0] ? "--filter" : "--sort");
+		return ms_err_set(
+			err, "'%s' is for the list of processes and for traces, not for -p PID",
+			o->filter[0] ? "--filter" : "--sort");
 	o->sort_open = !o->sort_text;
 	if (check_serve(o, err) != 0)
 		return -1;

@@ -82,7 +82,8 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 		snprintf(c->record, room, "it belongs to %s, so only root can record it", p->user);
 	else if (scope[0] == '1' || scope[0] == '2')
 		snprintf(c->record, room,
-			 "ptrace_scope is %c, so only root or ms-record --standby can record it",
+			 "ptrace_scope is %c: run ms-top as root, or start it with ms-record "
+			 "--standby",
 			 scope[0]);
 	else
 		c->may_record = true;

@@ -104,7 +104,7 @@ sees '^  RETAINS     %  BLOCKS  KEPT BY, as of a scan at [0-9.]+ m?s: 280 K of 2
 sees '^1 Sites 2 Tree 3 Threads 4 Timeline 5 Sizes \[6 Kept by\] +10 keepers$'
 keys '?'
 sees ' 6 +what keeps blocks alive|^6 +what keeps blocks alive'
-sees 'K +scan now what keeps blocks'
+sees 'K +scan for what keeps blocks'
 keys x
 $S resize-window -x 40 -y 10
 sees '^1 2 3 4 5 \[6 Kept by\] +10 keepers$'
@@ -141,7 +141,7 @@ begin refused.trace kept --retention=no
 start 100 24 -d 200ms refused.trace
 sees '^kept .*   recording '
 keys K
-sees "the recorder of 'refused\.trace': that needs leak scans and --retention"
+sees "the recorder of 'refused\.trace': retention scans are off: --retention=no, --leak-check=no"
 finish
 sees '   ended   '
 keys 6
@@ -153,7 +153,7 @@ begin short.trace 'keptcxx 10000' --retention=memory:1M
 start 120 24 -d 200ms short.trace
 sees '^keptcxx .*   recording '
 keys K
-sees 'what keeps blocks is not known: that takes more memory than --retention=memory allows$'
+sees 'what keeps blocks is not known: the search needs more memory than --retention=memory allows$'
 keys 6
 sees '^  not known: the scan needed more memory than ms-record --retention=memory allows'
 sees '^  RETAINS +% +BLOCKS  KEPT BY, as of a scan at [0-9.]+ m?s$'

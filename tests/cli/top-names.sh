@@ -42,7 +42,7 @@ wrong() { # MESSAGE ARGS
 wrong "a trace cannot be sorted by 'rss': choose from LIVE, PEAK, /MIN" --sort rss run.trace
 wrong "'--columns' is for the list of processes only" --columns pid run.trace
 wrong "'--kernel' is for the list of processes only" --kernel -p 1
-wrong "'--filter' is for lists of processes and traces only" --filter x -p 1
+wrong "'--filter' is for the list of processes and for traces, not for -p PID" --filter x -p 1
 wrong "--proc-root and 'run.trace': choose one" --proc-root /proc/ run.trace
 
 # ---- the tree ----
