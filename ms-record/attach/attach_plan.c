@@ -110,7 +110,9 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 		return 0;
 	bool inherited = m.target != (uint64_t)a->pid || m.target_start != a->h.start_time;
 	if (m.bytes == sizeof m && !inherited && owner_lives(&m))
-		return ATTACH_REFUSE(a, err, "ms-record is attached already (process %u)", m.owner);
+		return ATTACH_REFUSE(
+			a, err, "ms-record is already attached (process %u); end that one first",
+			m.owner);
 	bool ours = is_ours(a, at);
 	if (ours && !is_sound(&m))
 		return ATTACH_REFUSE(a, err,

@@ -95,7 +95,7 @@ static int place(struct work *w, const struct hook_spec *spec, uint32_t kind,
 		 const struct hook_place *at, struct ms_err *why)
 {
 	if (is_taken(w, at->address))
-		return ms_err_set(why, "it is hooked already");
+		return ms_err_set(why, "it is already hooked");
 	int rc = hook_write(&w->w, w->w.count, kind, &spec->custom, at, why);
 	w->s->mem->hook_count = w->w.count;
 	return rc;

@@ -13,7 +13,7 @@
 #include "patch.h"
 
 #define HOOK_TOO_LATE "ms-record did not respond while the module was loaded"
-#define HOOK_LIMIT_REACHED "the limit on hooks is reached"
+#define HOOK_LIMIT_REACHED "the limit of 256 hooks is reached" /* MG_HOOKS_MAX */
 
 struct ms_err;
 

@@ -33,8 +33,8 @@ static const struct ms_cli_option rows[] = {
 	{"sample=seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
 	 "random seed (default 0 = a new one each time)"},
 	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
-	 "which further processes to record; all: even those with few allocations, fork: children "
-	 "that do not exec, exec: programs that are run, none, or names: 'cc1*,ld'"},
+	 "which further processes to record; all: even those with few allocations; fork: children "
+	 "that do not exec; exec: programs that are run; none; or names: 'cc1*,ld'"},
 	{"wait", 0, "all", options_wait, MS_AT(record.wait_all), 0,
 	 "continue after COMMAND until every process that it started has ended, as for daemons; a "
 	 "signal stops it"},
@@ -68,7 +68,7 @@ static const struct ms_cli_option rows[] = {
 	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
 	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 9,
 	 "find leaks at the end; leaks are live blocks that nothing points to; DUR limits the "
-	 "search; auto (default, 2s): if COMMAND exits normally, yes (1m): even if it is killed"},
+	 "search; auto (default, 2s): if COMMAND exits normally; yes (1m): even if it is killed"},
 	{"leak-check=mark", 0, "NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
 	 "also find leaks at each mark NAME"},
 	{"leak-check=align", 0, "1|4|8", options_leak_align, MS_AT(record.scan.align), 0,

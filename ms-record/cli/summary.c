@@ -344,8 +344,10 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		line("heap", "no allocation was seen: the recorder's library did not start in '%s'",
 		     m->name);
 	else
-		line("heap", "no allocation was seen: '%s' allocated nothing through %s", m->name,
-		     m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
+		line("heap",
+		     "no allocation was seen: '%s' allocated nothing through %s; other allocators "
+		     "need --hook",
+		     m->name, m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
 }
 
 /* Prints which functions of --hook were not hooked. */
@@ -492,8 +494,9 @@ static void print_preexisting(const struct control *c, const struct image *m)
 	const struct preexisting_counts *b = &m->preexisting;
 	if (b->state == MS_BEFORE_UNKNOWN || b->state == PREEXISTING_LOOKING)
 		line("before",
-		     "blocks allocated before attaching are not known (%s); %s of them were freed "
-		     "since",
+		     "the number of blocks allocated before attaching is not known (%s); %s of "
+		     "them "
+		     "were freed since",
 		     b->why, COUNT(m->stats.unknown_frees));
 	else
 		line("before",

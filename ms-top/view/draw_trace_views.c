@@ -58,8 +58,8 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 {
 	const struct trace_tree *tree = &t->tree;
 	draw_head(g, row++,
-		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with its callees"
-			      : "     LIVE     %  BLOCKS  FUNCTION, with its callees");
+		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, callees included"
+			      : "     LIVE     %  BLOCKS  FUNCTION, callees included");
 	st->list->row = row;
 	size_t rows = end > row ? (size_t)(end - row) : 0, top = list_view(st->list, rows),
 	       n = tree->rows.n - top < rows ? tree->rows.n - top : rows;

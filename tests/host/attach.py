@@ -66,7 +66,7 @@ def refusals():
     zombie.wait()
     first = subprocess.Popen([RECORD, "-q", "-o", "first.trace", "-p", str(pid)])
     wait_for("first.trace")
-    refused("attached already", pid=pid)
+    refused("already attached", pid=pid)
     first.send_signal(signal.SIGTERM)
     check(first.wait(timeout=600) == 0, "SIGTERM does not give 0")
     r = subprocess.run(["sh", "-c", "exec \"$0\" -o refused.trace -p $$", RECORD], capture_output=True, text=True, check=False)
@@ -310,7 +310,7 @@ def other_version():
     check(records(p.pid), "another build detached before: nothing is recorded")
     with subprocess.Popen(other) as r:
         wait_for("other.trace")
-        refused("attached already", pid=p.pid)
+        refused("already attached", pid=p.pid)
         r.kill()
     for _ in range(600):  # a helper of the killed one may hold the process still
         if "is attaching to it" not in attach(p.pid, "-d", "0.05")[1]:
