@@ -669,7 +669,7 @@ void summary_print(const struct control *c)
 		print_sampled_heap(m, c->opt->session.sample_bytes);
 	else if (m->stats.allocations)
 		print_heap(m);
-	else
+	else if (!m->file || c->run.started_ns)
 		print_no_heap(c, m);
 	print_exit(c, m);
 	print_mapped(c, m);

@@ -391,7 +391,7 @@ static void watch_limit(struct control *c)
 {
 	const struct limit *l = &c->writer.limit;
 	if (__atomic_load_n(&l->reached, __ATOMIC_ACQUIRE))
-		control_stop(c, "--max-size");
+		control_stop(c, c->opt->files.keep_last_ns ? "--keep=last" : "--max-size");
 	uint64_t rewritten = __atomic_load_n(&l->rewritten, __ATOMIC_ACQUIRE);
 	if (rewritten != c->rewritten)
 		tell_listen(&c->tell, -1, c->files.path, c->run_id);

@@ -349,18 +349,28 @@ static void say_why(struct output *o, const struct ms_err *why)
 		 why->text);
 }
 
+/* Says which file could not be written, and the cause. */
+static int unwritten(const struct output *o, const struct ms_err *cause, struct ms_err *why)
+{
+	const char *text = strstr(cause->text, ": ");
+	return ms_err_set(why, "cannot write the file that is to replace '%s': %s", o->path,
+			  text ? text + 2 : cause->text);
+}
+
 bool rewrite_trace(struct output *o)
 {
-	struct ms_err why = {0}, live = {0};
+	struct ms_err why = {0}, cause = {0};
 	struct target t = {.fd = -1, .o = o};
 	uint64_t most = limit_half(o);
 	char size[MS_UNIT_BUF];
-	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
+	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &cause)) {
 		if (t.trace && ms_trace_writer_full(t.trace))
-			ms_err_set(&live,
+			ms_err_set(&why,
 				   "the records of the live blocks alone need more than %s, half "
 				   "of --max-size",
 				   ms_format_size(size, most));
+		else if (cause.text[0])
+			unwritten(o, &cause, &why);
 		goto out;
 	}
 	if (take_place(&t, &why))
@@ -370,7 +380,7 @@ bool rewrite_trace(struct output *o)
 	return true;
 out:
 	drop(&t);
-	say_why(o, live.text[0] ? &live : &why);
+	say_why(o, &why);
 	return false;
 }
 
@@ -408,10 +418,8 @@ void later_checkpoint(struct output *o, uint64_t event)
 static int take_over(struct output *o, struct ms_err *why)
 {
 	struct later *l = o->later;
-	const char *cause = strstr(l->why.text, ": ");
 	if (l->why.text[0])
-		return ms_err_set(why, "cannot write the file that is to replace '%s': %s", o->path,
-				  cause ? cause + 2 : l->why.text);
+		return unwritten(o, &l->why, why);
 	if (take_place(&l->target, why))
 		return -1;
 	end_old(o);
@@ -428,7 +436,7 @@ static int begin_later(struct output *o, struct ms_err *why)
 	l->event = o->checkpoints.position;
 	l->ns = o->checkpoints.position_ns;
 	return open_beside(&l->target, why) || ms_trace_lock(l->target.fd) ||
-	       write_all(&l->target, o, 0, why);
+	       (write_all(&l->target, o, 0, &l->why) && unwritten(o, &l->why, why));
 }
 
 void later_turn(struct output *o, uint64_t ns)

@@ -212,6 +212,7 @@ length=$(($(field 1 d.trace) / 1000000 - late))
 is 'reason with -d' "$(field 16 d.trace)" 3
 "$BIN/ms-record" -o n.trace --start-after mark:never "$TB/host/longrun" steps </dev/null 2>err
 grep -q "the mark 'never' was never set" err || fail "a mark that never came: $(cat err)"
+grep -q 'allocated nothing' err && fail "no recording, but the program is said to have allocated nothing: $(cat err)"
 "$BIN/ms-record" -q -o n.trace --start-after mark:never sort /dev/null
 "$BIN/ms-report" n.trace >report
 tr -s '\n ' ' ' <report | grep -q '^\*\*\* NOTHING WAS RECORDED: [1-9][0-9]* allocations* happened while recording was paused or had not begun \*\*\* ' || fail "a mark that never came: $(head -n 3 report)"
