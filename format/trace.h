@@ -209,6 +209,8 @@ enum ms_thread_field {
 	MS_THREAD_END = 5,   /* ns */
 	MS_THREAD_EVENTS_LOST = 6,
 	MS_THREAD_WAITED = 7, /* ns waited for the recorder */
+	MS_THREAD_OF = 8, /* index of the thread whose events under a label these are; NAME is the
+			     label. Absent: no label */
 };
 
 enum ms_sample_field {

@@ -39,6 +39,8 @@ typedef void memscope_root_fn(const void *start, size_t size);
 #else
 extern memscope_mark_fn memscope_v1_mark __attribute__((weak));
 extern memscope_mark_fn memscope_v1_retention __attribute__((weak));
+extern memscope_mark_fn memscope_v1_label_push __attribute__((weak));
+extern memscope_pause_fn memscope_v1_label_pop __attribute__((weak));
 extern memscope_alloc_fn memscope_v1_alloc __attribute__((weak));
 extern memscope_free_fn memscope_v1_free __attribute__((weak));
 extern memscope_realloc_fn memscope_v1_realloc __attribute__((weak));
@@ -68,6 +70,23 @@ static inline void ms_retention(const char *name)
 	memscope_mark_fn *f = MEMSCOPE_FUNCTION(memscope_mark_fn, memscope_v1_retention);
 	if (f)
 		f(name);
+}
+
+/* Labels what this thread allocates from now on, such as "tenant=42", until ms_label_pop. Labels nest: an
+ * allocation has all of them, 8 at most. At most 64 bytes of each are kept. */
+static inline void ms_label_push(const char *label)
+{
+	memscope_mark_fn *f = MEMSCOPE_FUNCTION(memscope_mark_fn, memscope_v1_label_push);
+	if (f)
+		f(label);
+}
+
+/* Takes off the label that this thread pushed last. */
+static inline void ms_label_pop(void)
+{
+	memscope_pause_fn *f = MEMSCOPE_FUNCTION(memscope_pause_fn, memscope_v1_label_pop);
+	if (f)
+		f();
 }
 
 /* Reports that a custom allocator allocated `size` bytes at `block`. */
@@ -177,6 +196,22 @@ static inline void ms_root(const void *ptr, size_t size)
 
 #ifdef __cplusplus
 }
+
+/* Labels what this thread allocates while the object lives. */
+class ms_label
+{
+      public:
+	explicit ms_label(const char *label)
+	{
+		ms_label_push(label);
+	}
+	~ms_label()
+	{
+		ms_label_pop();
+	}
+	ms_label(const ms_label &) = delete;
+	ms_label &operator=(const ms_label &) = delete;
+};
 #endif
 
 #endif

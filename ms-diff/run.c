@@ -296,7 +296,7 @@ static bool has_threads(struct run *r)
 {
 	return r->m.processes.n > 1 ||
 	       model_number(&r->m,
-			    "SELECT count(*) FROM thread WHERE process = %lld"
+			    "SELECT count(DISTINCT coalesce(of_thread, id)) FROM thread WHERE process = %lld"
 			    " AND allocations > 0",
 			    (long long)r->m.processes.v[0].id) > 1;
 }

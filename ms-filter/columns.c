@@ -39,7 +39,9 @@ const struct column columns[] = {
 	{"max_size", COLUMN_SIZE, "s.max_size", "size of its largest block"},
 	{"first", COLUMN_DURATION, "s.first_ns", "time from the start to its first allocation"},
 	{"last", COLUMN_DURATION, "s.last_ns", "time from the start to its last allocation"},
-	{"threads", COLUMN_COUNT, "(SELECT count(*) FROM site_thread x WHERE x.site = s.id)",
+	{"threads", COLUMN_COUNT,
+	 "(SELECT count(DISTINCT coalesce(t.of_thread, t.id)) FROM site_thread x"
+	 " JOIN thread t ON t.id = x.thread WHERE x.site = s.id)",
 	 "number of threads that allocated there"},
 	{"maps", COLUMN_COUNT, "s.maps", "mmap, mremap and brk calls that took address space"},
 	{"mapped_bytes", COLUMN_SIZE, "s.mapped_bytes", "address space that these calls took"},

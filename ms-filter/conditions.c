@@ -61,6 +61,8 @@ static const struct question {
 	[MODULE] = {IN_STACK, "matches(?3, m.path)"},
 	[THREAD] = {"SELECT site, 1 FROM site_thread WHERE thread IN"
 		    " (SELECT id FROM thread WHERE is_named(?3, name, tid))"},
+	[LABEL] = {"SELECT site, 1 FROM site_thread WHERE thread IN"
+		   " (SELECT id FROM thread WHERE is_labelled(?3, label))"},
 	[PROCESS] = {"SELECT id, 1 FROM site WHERE process IN"
 		     " (SELECT id FROM process WHERE is_program(?3, exe, pid))"},
 	[VERDICT] = {"SELECT id, 1 FROM site WHERE coalesce(verdict, 'none') = ?3"},
@@ -94,6 +96,12 @@ static void is_named(sqlite3_context *c, int n, sqlite3_value **v)
 	sqlite3_result_int(c, match_names(text(v[0]), text(v[1]), sqlite3_value_int64(v[2])));
 }
 
+static void is_labelled(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	sqlite3_result_int(c, match_label(text(v[0]), text(v[1])));
+}
+
 static void is_program(sqlite3_context *c, int n, sqlite3_value **v)
 {
 	const char *exe = match_exe(text(v[0]), text(v[1]));
@@ -117,6 +125,7 @@ void conditions_functions(sqlite3 *db, struct matches *m)
 	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 	where_functions(db);
 	sqlite3_create_function(db, "is_named", 3, flags, NULL, is_named, NULL, NULL);
+	sqlite3_create_function(db, "is_labelled", 2, flags, NULL, is_labelled, NULL, NULL);
 	sqlite3_create_function(db, "is_program", 3, flags, NULL, is_program, NULL, NULL);
 	sqlite3_create_function(db, "on_stack", 2, flags, m, on_stack, NULL, NULL);
 }

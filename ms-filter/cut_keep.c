@@ -21,7 +21,8 @@
 
 #define BY_NAME (KEEP(FUNCTION) | KEEP(FILE_NAME) | KEEP(MODULE))
 #define ON_EVENTS                                                                                  \
-	(BY_NAME | KEEP(THREAD) | KEEP(PROCESS) | KEEP(SIZE) | KEEP(BORN) | KEEP(ALIVE_AT))
+	(BY_NAME | KEEP(THREAD) | KEEP(LABEL) | KEEP(PROCESS) | KEEP(SIZE) | KEEP(BORN) |          \
+	 KEEP(ALIVE_AT))
 
 static int check(const struct options *o, struct ms_err *err)
 {
@@ -31,7 +32,7 @@ static int check(const struct options *o, struct ms_err *err)
 				err,
 				"option '--%s' cannot be used with '--trace-out', which selects "
 				"blocks only by --function, --file, --module, --thread, "
-				"--process, --size, --when=born and --when=alive-at",
+				"--label, --process, --size, --when=born and --when=alive-at",
 				o->conditions.v[i].name);
 	return 0;
 }
@@ -62,13 +63,15 @@ static int check_process(const struct options *o, const struct ms_recording *t, 
 static void find_threads(struct keep *k, const struct ms_recording *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
-		const struct ms_row *row = &t->threads.v[i];
+		const struct ms_row *own = &t->threads.v[i], *row = ms_thread_row(t, i);
+		const char *label = row != own ? own->text[MS_THREAD_NAME - 2] : NULL;
 		uint64_t found = 0;
 		for (size_t c = 0; c < k->o->conditions.n; c++) {
 			const struct condition *cond = &k->o->conditions.v[c];
-			if (cond->subject == THREAD &&
-			    match_names(cond->text, row->text[MS_THREAD_NAME - 2],
-					(int64_t)row->number[MS_THREAD_TID]))
+			if (cond->subject == THREAD
+				    ? match_names(cond->text, row->text[MS_THREAD_NAME - 2],
+						  (int64_t)row->number[MS_THREAD_TID])
+				    : cond->subject == LABEL && match_label(cond->text, label))
 				found |= match_bit(cond);
 		}
 		*MS_PUSH(&k->threads) = found;

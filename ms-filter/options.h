@@ -32,6 +32,7 @@ enum subject {
 	FILE_NAME, /* source file of any frame */
 	MODULE,    /* module of any frame */
 	THREAD,
+	LABEL,
 	PROCESS,
 	VERDICT,
 	SIZE,       /* size of one of the site's blocks */

@@ -144,6 +144,14 @@ const struct thread *model_thread(const struct model *m, int64_t want)
 	return i == NONE ? NULL : &m->threads.v[i];
 }
 
+size_t model_thread_count(const struct model *m)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < m->threads.n; i++)
+		n += m->threads.v[i].of_thread == UNKNOWN;
+	return n;
+}
+
 size_t model_stack(const struct model *m, uint32_t stack, uint32_t *frames)
 {
 	size_t n = 0;

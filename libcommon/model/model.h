@@ -400,6 +400,8 @@ static inline int64_t model_node_id(const struct model *m, size_t node)
 /* Returns the site with that id, or NULL; model_thread() returns a thread. */
 const struct site *model_site(const struct model *m, int64_t id);
 const struct thread *model_thread(const struct model *m, int64_t id);
+/* Returns the number of threads, each counted once whatever its labels. */
+size_t model_thread_count(const struct model *m);
 
 /* Returns the node that a stack is named after: the first of user code, else the innermost. */
 uint32_t model_user_node(const struct model *m, uint32_t stack);

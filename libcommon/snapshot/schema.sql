@@ -18,7 +18,11 @@ CREATE VIEW by_module AS SELECT p.module, sum(s.allocations) AS allocations, sum
   FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.module ORDER BY allocated_bytes DESC;
 CREATE VIEW by_file AS SELECT p.file, sum(s.allocations) AS allocations, sum(s.allocated_bytes) AS allocated_bytes, s.process
   FROM site s JOIN place p ON p.site = s.id GROUP BY s.process, p.file ORDER BY allocated_bytes DESC;
-CREATE VIEW by_thread AS SELECT name, tid, allocations, allocated_bytes, live_bytes, process FROM thread ORDER BY allocated_bytes DESC;
+CREATE VIEW by_thread AS SELECT name, tid, sum(allocations) AS allocations, sum(allocated_bytes) AS allocated_bytes, sum(live_bytes) AS live_bytes, process
+  FROM thread GROUP BY coalesce(of_thread, id) ORDER BY allocated_bytes DESC;
+CREATE VIEW by_label AS SELECT label, sum(allocations) AS allocations, sum(allocated_bytes) AS allocated_bytes, sum(peak_bytes) AS peak_bytes,
+  sum(live_bytes) AS live_bytes, sum(live_blocks) AS live_blocks, process FROM thread
+  WHERE label IS NULL OR allocations IS NOT 0 GROUP BY process, label ORDER BY allocated_bytes DESC;
 -- Heaps of the program's own (ms-record --hook, memscope.h) and malloc's; unused: of the backing memory, what is in no live block.
 CREATE VIEW by_heap AS
   WITH RECURSIVE up(site, stack) AS (

@@ -211,16 +211,21 @@ static int fill_threads(struct ms_fill *w)
 	for (size_t i = 0; i < n; i++) {
 		static const struct ms_row nobody;
 		static const struct ms_replay_thread idle;
-		const struct ms_row *m = i < t->threads.n ? &t->threads.v[i] : &nobody;
+		const struct ms_row *own = i < t->threads.n ? &t->threads.v[i] : &nobody;
+		const struct ms_row *m = ms_thread_row(t, i) ?: &nobody;
 		const struct ms_replay_thread *s =
 			i < w->r->thread_count ? &w->r->threads[i] : &idle;
 		w->row_of_thread[i] = 0;
-		if (!m->known && !s->seen)
+		if (!own->known && !s->seen)
 			continue;
 		w->row_of_thread[i] = ++w->f->threads;
-		uint64_t start = ms_has(m, MS_THREAD_START) ? m->number[MS_THREAD_START]
-							    : s->first_tick * w->tick_ns;
+		uint64_t start = own == m && ms_has(m, MS_THREAD_START)
+					 ? m->number[MS_THREAD_START]
+					 : s->first_tick * w->tick_ns;
 		ms_put(&in, ms_int("id", w->f->threads), ms_int("process", w->p->id),
+		       ms_int_if("of_thread", own != m,
+				 own == m ? 0 : w->row_of_thread[m - t->threads.v]),
+		       ms_text("label", own == m ? NULL : own->text[MS_THREAD_NAME - 2]),
 		       MS_FIELD("tid", m, MS_THREAD_TID),
 		       ms_text("name", m->text[MS_THREAD_NAME - 2]), ms_int("start_ns", start),
 		       MS_FIELD("end_ns", m, MS_THREAD_END), ms_int("frees", s->frees));

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/replay/replay.h"
 #include "trace_index.h"
@@ -245,3 +246,15 @@ struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
  * line, 0 = not known. */
 const char *ms_source_function(const struct ms_recording *t, const struct ms_frame *f);
 uint32_t ms_source_line(const struct ms_frame *f);
+
+/* Returns the record of the thread that an index of threads stands for: the index's own, or if it was made
+ * for labels, its thread's. NULL = there is none. */
+static inline const struct ms_row *ms_thread_row(const struct ms_recording *t, size_t index)
+{
+	const struct ms_row *row = index < t->threads.n ? &t->threads.v[index] : NULL;
+	const struct ms_row *of =
+		row && ms_has(row, MS_THREAD_OF) && row->number[MS_THREAD_OF] < index
+			? &t->threads.v[row->number[MS_THREAD_OF]]
+			: NULL;
+	return of && !ms_has(of, MS_THREAD_OF) ? of : row;
+}

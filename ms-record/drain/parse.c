@@ -337,18 +337,20 @@ static int new_epoch(struct session *s, struct reader *r, const struct record *c
 	return 0;
 }
 
-static int mark(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
+/* Parses a mark or a label. */
+static int named(struct session *s, struct reader *r, const struct record *c, uint64_t *words,
+		 uint8_t kind)
 {
 	uint64_t n = (uint32_t)word(c, 2);
-	if (n > MARK_MAX)
-		return session_damaged(s, "a mark's name is too long");
+	if (n > (kind == ITEM_LABEL ? MG_LABEL_MOST : MARK_MAX))
+		return session_damaged(s, "the name of a mark or a label is too long");
 	*words += (n + 7) / 8;
 	if (*words * 8 > c->left)
-		return session_damaged(s, "a mark runs past its buffer");
+		return session_damaged(s, "a mark or a label runs past its buffer");
 	char *name = ms_xrealloc(NULL, n + 1, 1);
 	memcpy(name, c->w + 3, n);
 	name[n] = '\0';
-	struct item *it = add(s, r, c->stamp, true, ITEM_MARK);
+	struct item *it = add(s, r, c->stamp, true, kind);
 	it->size = (uint64_t)(uintptr_t)name;
 	it->extra = (uint32_t)(word(c, 2) >> 32);
 	return 0;
@@ -412,7 +414,9 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	case MG_EPOCH:
 		return new_epoch(s, r, c);
 	case MG_MARK:
-		return mark(s, r, c, words);
+		return named(s, r, c, words, ITEM_MARK);
+	case MG_LABEL:
+		return named(s, r, c, words, ITEM_LABEL);
 	case MG_COPY:
 		return copy_part(s, r, c, words);
 	case MG_CODE:

@@ -49,7 +49,8 @@ static inline unsigned fixed_words(uint8_t kind)
 		[MG_MAP] = 6,          [MG_UNMAP] = 5,        [MG_FORK] = 2,
 		[MG_PAUSE] = 3,        [MG_USER_REALLOC] = 6, [MG_HEAP_ALLOC] = 6,
 		[MG_HEAP_REALLOC] = 8, [MG_HEAP_BACKING] = 5, [MG_POOL] = 6,
-		[MG_CODE] = 4,         [MG_ALLOC_WHOLE] = 4,  [MG_IGNORE] = 3};
+		[MG_CODE] = 4,         [MG_ALLOC_WHOLE] = 4,  [MG_IGNORE] = 3,
+		[MG_LABEL] = 3};
 	return kind < 32 ? words[kind] : 0;
 }
 

@@ -50,7 +50,7 @@ void ring_free(struct reader *r)
 	MS_FREE(r->ips, r->paths, r->nodes, r->cut_nodes, r->copy);
 	if (r->items)
 		for (size_t i = r->first; i < r->count; i++)
-			if (r->items[i].kind == ITEM_MARK)
+			if (r->items[i].kind == ITEM_MARK || r->items[i].kind == ITEM_LABEL)
 				free((void *)(uintptr_t)r->items[i].size);
 	free(r->items);
 }

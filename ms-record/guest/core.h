@@ -288,6 +288,7 @@ struct mg_own {
 	uintptr_t self;
 	int64_t until_sample;
 	const void *passed; /* last block that entry.c returned but did not record: see cxx.c */
+	uint32_t labels;    /* number of labels that the program has set */
 };
 extern __thread struct mg_own mg_own
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -607,6 +608,9 @@ void mg_remap_end(struct mg_writer *t, const uint64_t *frame, uint64_t before, s
 		  struct mg_span now, bool done);
 /* Writes an MG_MARK record. `moment`: number of a moment, 0 = none. Returns whether it was written. */
 bool mg_on_mark(const uint64_t *frame, const char *name, uint32_t moment);
+/* Writes an MG_LABEL record. `depth`: number of labels from now on; name "" = labels were taken
+ * off. */
+void mg_on_label(const uint64_t *frame, const char *name, uint32_t depth);
 /* Writes an MG_FORK record. Returns its stamp, or 0 if it was not written. */
 uint64_t mg_on_fork(const uint64_t *frame);
 uint64_t mg_user_size(uint64_t size);

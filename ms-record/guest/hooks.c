@@ -531,16 +531,32 @@ void mg_on_user_free(const uint64_t *frame, const void *block)
 	mg_leave(t);
 }
 
+/* Writes a record with a name and a number. */
+static bool put_name(struct mg_writer *t, uint32_t kind, const char *name, uint32_t most,
+		     uint32_t number)
+{
+	uint32_t n = 0;
+	while (n < most && name[n])
+		n++;
+	uint64_t head = n | (uint64_t)number << 32;
+	return mg_put_words(t, kind, &head, 1, name, n);
+}
+
+void mg_on_label(const uint64_t *frame, const char *name, uint32_t depth)
+{
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
+		return;
+	put_name(t, MG_LABEL, name, MG_LABEL_MOST, depth);
+	mg_leave(t);
+}
+
 bool mg_on_mark(const uint64_t *frame, const char *name, uint32_t moment)
 {
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return false;
-	uint32_t n = 0;
-	while (n < 255 && name[n])
-		n++;
-	uint64_t head = n | (uint64_t)moment << 32;
-	bool put = mg_put_words(t, MG_MARK, &head, 1, name, n);
+	bool put = put_name(t, MG_MARK, name, 255, moment);
 	if (mg_passing())
 		begin_at(name);
 	mg_leave(t);

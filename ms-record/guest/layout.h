@@ -593,6 +593,9 @@ enum mg_kind {
 	 * under that number, and the "previous stack" is unchanged. */
 	MG_ALLOC_WHOLE = 24,
 	MG_IGNORE = 25, /* stamp, address: memscope.h ms_ignore */
+	/* stamp, length in bytes | number of labels from now on << 32, the innermost one in whole
+	 * words; length 0: labels were taken off */
+	MG_LABEL = 26,
 	/* piece of a part of a code object: keep = slot; first line | part << 32 | bytes per
 	 * character << 40; bytes of the part; bytes of the part in earlier pieces; then the
 	 * piece in `count` words */
@@ -601,6 +604,7 @@ enum mg_kind {
 	 * words */
 	MG_POOL = 22,
 };
+#define MG_LABEL_MOST 64u /* bytes of a label that are kept */
 #define MG_WHOLES 64u
 #define MG_HEAP_HIDDEN (UINT64_C(1) << 32)
 /* Names the parts of an interpreter's code object that MG_CODE records carry: name, file and

@@ -26,6 +26,7 @@
 #include "ms-record/session/session_options.h"
 #include "sampled.h"
 #include "ms-record/session/session.h"
+#include "ms-record/session/threads.h"
 
 #define EARLY_NS 10000u /* more than the error of any stamp */
 #define LOOK_NS 50000u
@@ -77,7 +78,7 @@ inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thr
 	struct batch *b = s->open.batch;
 	struct ms_event *e = &b->events.v[b->events.n++];
 	*e = (struct ms_event){
-		.kind = kind, .thread = thread, .time_ticks = clock_tick(&s->clock, key >> 1)};
+		.kind = kind, .thread = s->threads.all.v[thread].as, .time_ticks = clock_tick(&s->clock, key >> 1)};
 	s->stats.events++;
 	return e;
 }
@@ -427,6 +428,11 @@ static void do_mark(struct session *s, struct reader *r, const struct item *it)
 	free(name);
 }
 
+static void do_label(struct session *s, struct reader *r, const struct item *it)
+{
+	threads_label(s, r->thread, (char *)(uintptr_t)it->size, it->extra);
+}
+
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
 {
 	struct ms_event *e = merge_emit(s, MS_EV_FAILED, r->thread, it->key);
@@ -505,6 +511,7 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		[ITEM_RELEASE] = do_release,
 		[ITEM_FAILED] = do_failed,
 		[ITEM_MARK] = do_mark,
+		[ITEM_LABEL] = do_label,
 		[ITEM_MAP] = mapped_take,
 		[ITEM_UNMAP] = mapped_give,
 		[ITEM_LOOK] = mapped_look,

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 #include "libcommon/proc/proc_sample.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
@@ -73,6 +74,7 @@ enum item_kind {
 	ITEM_REALLOC, /* realloc: the new address is allocated */
 	ITEM_FAILED,
 	ITEM_MARK,
+	ITEM_LABEL,       /* size: the label, allocated; extra: number of labels */
 	ITEM_FREE_UNSURE, /* sampling: free of a block that may not be sampled */
 	ITEM_MAP,
 	ITEM_UNMAP,
@@ -150,11 +152,16 @@ struct reader {
 
 /* ---- threads ---- */
 
+/* Labels of one thread that count; those inside of them are left out. */
+#define THREAD_LABELS 8u
+
 struct thread {
 	/* tid: thread id in the process's pid namespace; outer: in ms-record's (0 = not found
 	 * yet) */
 	uint32_t tid, outer;
-	uint32_t missed;    /* number of thread lists without this thread */
+	uint32_t missed; /* number of thread lists without this thread */
+	uint32_t as;     /* index under which its events are written: its own, or one made for its
+			labels */
 	uint64_t missed_ns; /* time of the last thread list without this thread */
 	char name[16];
 	uint64_t start_ns, end_ns;
@@ -162,6 +169,11 @@ struct thread {
 	uint64_t look_ns, look_after;
 	uint64_t lost, waited;
 	bool gone, dirty;
+	struct thread_labels {
+		char *v[THREAD_LABELS]; /* outermost first; NULL = not known */
+	} * stack;                      /* NULL = the thread never had a label */
+	char *labels; /* of an index made for labels: these, as one text; else NULL */
+	uint32_t of;  /* of an index made for labels: the thread's own index */
 };
 
 struct alive {
@@ -174,6 +186,8 @@ struct tid_pair {
 
 struct threads {
 	MS_ARRAY(struct thread) all;
+	struct ms_lookup labelled; /* numbers, from 1, of those in `all` that were made for labels,
+				      by thread and labels */
 	/* Threads that still exist, or whose end is not written yet. */
 	MS_ARRAY(struct alive) alive;
 	size_t name_next;  /* index in `alive` of the next name to check */

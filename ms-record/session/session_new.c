@@ -16,6 +16,7 @@
 #include "samples.h"
 #include "ms-record/base/descriptor.h"
 #include "session.h"
+#include "threads.h"
 
 void session_link(struct session *s)
 {
@@ -236,9 +237,9 @@ void session_free(struct session *s)
 	identity_unref(s->parent_who);
 	batch_free(s->open.batch);
 	samples_free(s->sampler);
-	MS_FREE(s->rings.taken.v, s->threads.alive.v, s->threads.all.v, s->threads.tids.v,
-		s->queued.samples.data, s->queued.verdicts.data, s->queued.resident.data,
-		s->queued.retention.data);
+	threads_free(s);
+	MS_FREE(s->rings.taken.v, s->queued.samples.data, s->queued.verdicts.data,
+		s->queued.resident.data, s->queued.retention.data);
 	pool_unref(s->pool);
 	descriptor_close(s->process.pidfd);
 	descriptor_close(s->process.folder);

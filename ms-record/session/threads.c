@@ -4,6 +4,7 @@
 #include "threads.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/trace.h"
@@ -16,6 +17,7 @@
 #define FIRST_LOOK_NS UINT64_C(5000000)
 #define LAST_LOOK_NS UINT64_C(1000000000)
 #define LOOKS_NS UINT64_C(1000000) /* maximum ns that one call spends on checks */
+#define LABELLED_MAX 65536u        /* indices made for labels; beyond, one more for each thread */
 #define LOOKS_SHARE 8u             /* pause after a call, in multiples of the call's duration */
 
 static void read_name(struct session *s, struct thread *t)
@@ -60,6 +62,7 @@ uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 	*t = (struct thread){.tid = tid,
 			     .outer = session_outer_tid(s, tid),
 			     .start_ns = clock_ns(&s->clock, stamp),
+			     .as = (uint32_t)s->threads.all.n - 1,
 			     .last_number = UINT64_MAX,
 			     .look_after = FIRST_LOOK_NS,
 			     .look_ns = now + FIRST_LOOK_NS,
@@ -95,6 +98,84 @@ static void write_thread(struct session *s, uint32_t index)
 	ms_record_end(w);
 	t->dirty = false;
 }
+
+/* ---- labels ---- */
+
+/* Writes the labels of the thread, outermost first, into `text`. */
+static void join_labels(const struct thread *t, char *text, size_t room)
+{
+	size_t n = 0;
+	text[0] = '\0';
+	for (unsigned i = 0; i < THREAD_LABELS; i++)
+		if (t->stack->v[i])
+			n += (size_t)snprintf(text + n, room - n, "%s%s", n ? ", " : "",
+					      t->stack->v[i]);
+}
+
+/* Returns the number, from 1, of the index made for labels of a thread; 0 = there is none. */
+static uint32_t find_labelled(const struct threads *t, uint32_t index, const char *labels,
+			      uint32_t hash)
+{
+	uint32_t n;
+	for (size_t at = hash; (n = ms_lookup_next(&t->labelled, hash, &at));)
+		if (t->all.v[n - 1].of == index && !strcmp(t->all.v[n - 1].labels, labels))
+			break;
+	return n;
+}
+
+/* Returns the index under which a thread's events with these labels are written. */
+static uint32_t labelled(struct session *s, uint32_t index, const char *labels)
+{
+	if (s->threads.labelled.n >= LABELLED_MAX)
+		labels = "(more labels)";
+	uint32_t hash = ms_hash(index, ms_hash_text(labels));
+	uint32_t n = find_labelled(&s->threads, index, labels, hash);
+	if (n)
+		return n - 1;
+	struct thread *t = MS_PUSH(&s->threads.all);
+	n = (uint32_t)s->threads.all.n;
+	*t = (struct thread){
+		.as = n - 1, .of = index, .labels = ms_xstrdup(labels), .last_number = UINT64_MAX};
+	ms_lookup_add(&s->threads.labelled, hash, n);
+	struct ms_record_writer *w = batch_record(&session_batch(s)->threads, 40 + strlen(labels));
+	ms_record_number(w, MS_THREAD_INDEX, n - 1);
+	ms_record_number(w, MS_THREAD_OF, index);
+	ms_record_string(w, MS_THREAD_NAME, labels);
+	ms_record_end(w);
+	return n - 1;
+}
+
+void threads_label(struct session *s, uint32_t index, char *text, uint32_t depth)
+{
+	struct thread *t = &s->threads.all.v[index];
+	char all[THREAD_LABELS * (MG_LABEL_MOST + 2) + 1];
+	if (!t->stack)
+		t->stack = ms_xcalloc(1, sizeof *t->stack);
+	for (uint32_t i = *text && depth ? depth - 1 : depth; i < THREAD_LABELS; i++) {
+		free(t->stack->v[i]);
+		t->stack->v[i] = NULL;
+	}
+	if (*text && depth - 1 < THREAD_LABELS)
+		t->stack->v[depth - 1] = text;
+	else
+		free(text);
+	join_labels(t, all, sizeof all);
+	uint32_t as = all[0] ? labelled(s, index, all) : index; /* may move the threads */
+	s->threads.all.v[index].as = as;
+}
+
+void threads_free(struct session *s)
+{
+	for (size_t i = 0; i < s->threads.all.n; i++) {
+		struct thread *t = &s->threads.all.v[i];
+		for (size_t k = 0; t->stack && k < THREAD_LABELS; k++)
+			free(t->stack->v[k]);
+		MS_FREE(t->stack, t->labels);
+	}
+	MS_FREE(s->threads.all.v, s->threads.alive.v, s->threads.tids.v, s->threads.labelled.slots);
+}
+
+/* ---- names ---- */
 
 static void look_again(struct session *s, struct thread *t, uint64_t now)
 {

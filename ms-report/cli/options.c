@@ -195,7 +195,7 @@ static const struct ms_cli_option rows[] = {
 	VIEW_OF("annotate", "FILE", annotate, VIEW_ANNOTATE, 0,
 		"a source file, with the bytes that each line holds itself and through the "
 		"functions it calls"),
-	VIEW_OF("by", "function|file|module|language|stack|thread|process|program|size", by,
+	VIEW_OF("by", "function|file|module|language|stack|thread|label|process|program|size", by,
 		VIEW_BY, 0, "totals for each of these"),
 	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
 		"a SELECT on the tables and views of ms-snapshot(5)"),
@@ -351,9 +351,10 @@ static bool has_export(const struct options *opt, unsigned traits)
 /* Refuses to sort threads, sizes and processes by a figure that only sites have. */
 static int check_by(const struct options *opt, struct ms_err *err)
 {
-	enum metric last = opt->by == BY_PROCESS                        ? METRIC_FAILED
-			   : opt->by == BY_THREAD || opt->by == BY_SIZE ? METRIC_TEMPORARY
-									: METRIC_COUNT;
+	enum metric last = opt->by == BY_PROCESS ? METRIC_FAILED
+			   : opt->by == BY_THREAD || opt->by == BY_LABEL || opt->by == BY_SIZE
+				   ? METRIC_TEMPORARY
+				   : METRIC_COUNT;
 	if (opt->metric == METRIC_COUNT || !has_view(opt, VIEW_BY) ||
 	    (opt->by != BY_PROGRAM && opt->metric <= last))
 		return 0;

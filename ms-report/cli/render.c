@@ -78,7 +78,9 @@ static enum view table_view(const struct options *opt, enum view v)
 {
 	if (v != VIEW_BY)
 		return v;
-	return opt->by == BY_THREAD ? VIEW_THREADS : opt->by == BY_SIZE ? VIEW_SIZES : VIEW_BY;
+	return opt->by == BY_THREAD || opt->by == BY_LABEL ? VIEW_THREADS
+	       : opt->by == BY_SIZE                        ? VIEW_SIZES
+							   : VIEW_BY;
 }
 
 static struct table make_table(struct page *p, const struct options *opt, enum view v, size_t limit)
@@ -89,7 +91,7 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 	case VIEW_SUMMARY:
 		return table_summary(m);
 	case VIEW_THREADS:
-		return table_threads(m, opt->metric, limit);
+		return table_threads(m, v == VIEW_BY && opt->by == BY_LABEL, opt->metric, limit);
 	case VIEW_TIMELINE:
 		limit = limit < 10000 ? limit : 1000;
 		return m->proc_only ? proc_timeline(m, limit) : table_timeline(m, limit);

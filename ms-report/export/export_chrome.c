@@ -121,7 +121,8 @@ static void put_events(struct chrome *c)
 	for (size_t i = 0; i < m->marks.n; i++)
 		instant(c, m->marks.v[i].name, m->marks.v[i].process, m->marks.v[i].time_ns);
 	for (size_t i = 0; i < m->threads.n; i++)
-		put_thread(c, &m->threads.v[i]);
+		if (m->threads.v[i].of_thread == UNKNOWN)
+			put_thread(c, &m->threads.v[i]);
 }
 
 void export_chrome(struct export *x, struct out *o)

@@ -247,6 +247,8 @@ static void add_labels(struct pprof *p, const struct site *s, const struct threa
 		add_label(p, "pid", NULL, m->processes.v[s->process].pid, NULL);
 	if (t && t->name)
 		add_label(p, "thread", name_clean(&m->arena, t->name, false), 0, NULL);
+	if (t && t->label)
+		add_label(p, "label", name_clean(&m->arena, t->label, false), 0, NULL);
 	if (t && t->tid != UNKNOWN)
 		add_label(p, "tid", NULL, t->tid, NULL);
 }

@@ -307,6 +307,8 @@ static void put_threads(const struct model *m, struct ms_json *j)
 		ms_json_number(j, "process", (uint64_t)m->processes.v[t->process].id);
 		ms_json_number(j, "tid", t->tid);
 		ms_json_string(j, "name", t->name);
+		if (t->label)
+			ms_json_string(j, "label", t->label);
 		MS_JSON_NUMBERS(j, {"allocations", t->allocations}, {"frees", t->frees},
 				{"allocated_bytes", t->allocated_bytes},
 				{"temporary", t->temporary}, {"peak_bytes", t->peak.bytes},

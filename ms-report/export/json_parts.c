@@ -127,11 +127,14 @@ static void put_lost(struct model *m, struct ms_json *j, const struct site *s, b
 
 void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 {
-	struct table threads = site_threads(m, s), sizes = site_sizes(m, s),
-		     after = site_lifetimes(m, s, false), between = site_lifetimes(m, s, true),
-		     frees = site_frees(m, s);
+	struct table threads = site_threads(m, s, false), labels = site_threads(m, s, true),
+		     sizes = site_sizes(m, s), after = site_lifetimes(m, s, false),
+		     between = site_lifetimes(m, s, true), frees = site_frees(m, s);
 	ms_json_format(j, "threads:[");
 	put_items(m, j, &threads);
+	if (labels.n)
+		ms_json_format(j, "] labels:[");
+	put_items(m, j, &labels);
 	ms_json_format(j, "] sizes:[");
 	put_items(m, j, &sizes);
 	ms_json_format(j, "] lifetimes:[");

@@ -348,7 +348,7 @@ static void put_tables(struct page *p, struct ms_json *j)
 		put_table(p, j, "processes", proc_processes(m, ROWS));
 	} else {
 		put_table(p, j, "sizes", table_sizes(m, METRIC_COUNT, SIZE_MAX));
-		put_table(p, j, "threads", table_threads(m, METRIC_COUNT, ROWS));
+		put_table(p, j, "threads", table_threads(m, false, METRIC_COUNT, ROWS));
 		put_table(p, j, "processes", table_processes(m, METRIC_COUNT, ROWS));
 		put_table(p, j, "modules", table_modules(m, ROWS));
 		if (heaps_line(m))
@@ -407,7 +407,7 @@ static void put_site_tables(struct page *p, struct ms_json *j, const struct site
 				      SITE_THREAD_BYTES, SITE_THREAD_LIVE};
 	put_columns(p, j, "sizes", site_sizes(p->m, s), SIZE_MAX, sizes, 6);
 	put_columns(p, j, "lifetimes", site_lifetimes(p->m, s, false), SIZE_MAX, lifetimes, 3);
-	put_columns(p, j, "threads", site_threads(p->m, s), 20, threads, 5);
+	put_columns(p, j, "threads", site_threads(p->m, s, false), 20, threads, 5);
 }
 
 static void put_site_frees(struct page *p, struct ms_json *j, const struct site *s)

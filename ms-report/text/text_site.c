@@ -126,23 +126,24 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		one(p, o, "Verdict", verdict(p, s));
 }
 
-static void threads(struct page *p, struct out *o, const struct site *s)
+/* Writes which threads allocated at the site, or under which labels. */
+static void threads(struct page *p, struct out *o, const struct site *s, bool labels)
 {
 	struct model *m = p->m;
-	struct table t = site_threads(m, s);
+	struct table t = site_threads(m, s, labels);
 	const char *list = "";
 	for (size_t i = 0; i < t.n && i < 8; i++) {
 		const struct cell *c = t.rows[i].cells;
 		const char *name = c[SITE_THREAD_NAME].s;
-		list = SAY("%s%s%s (%llu) %s", list, i ? ", " : "",
+		list = SAY("%s%s%s%s %s", list, i ? ", " : "",
 			   name ? name_clean(&m->arena, name, p->style.ascii) : "thread",
-			   (unsigned long long)c[SITE_THREAD_TID].n,
+			   labels ? "" : SAY(" (%llu)", (unsigned long long)c[SITE_THREAD_TID].n),
 			   say_share(m, c[SITE_THREAD_CALLS].n, s->allocations));
 	}
 	if (t.n > 8)
 		list = SAY("%s, %s more", list, say_count(m, t.n - 8));
 	if (t.n)
-		one(p, o, "Threads", list);
+		one(p, o, labels ? "Labels" : "Threads", list);
 }
 
 /* Writes a frame: " 3 orderd::Feed::tick(Frame const&) src/feed.cpp:130". The place is below if it
@@ -347,7 +348,8 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 	const char *kept = kept_shares(m, s, &p->style);
 	if (kept)
 		one(p, o, "Kept by", SAY("%s; see --why %lld", kept, (long long)s->id));
-	threads(p, o, s);
+	threads(p, o, s, false);
+	threads(p, o, s, true);
 	bars(p, o, site_sizes(m, s));
 	bars(p, o, site_lifetimes(m, s, false));
 	bars(p, o, site_lifetimes(m, s, true));

@@ -5,6 +5,7 @@
 
 #include "names.h"
 
+#include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
 
 #include <stdlib.h>
@@ -23,44 +24,78 @@ static const char *own_peaks(struct model *m, const char *title)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static const struct column thread_columns[] = {
-	{"thread", "thread", CELL_TEXT, .sum = false},
-	{"tid", "tid", CELL_ID, COLUMN_OF(thread, tid)},
-	{"allocations", "allocations", CELL_COUNT, SUM(thread, allocations, totals.allocations)},
-	{"allocated", "allocated_bytes", CELL_SIZE,
-	 SUM(thread, allocated_bytes, totals.allocated_bytes)},
-	{"temporary", "temporary", CELL_COUNT, SUM(thread, temporary, totals.temporary_allocations),
-	 .optional = true},
-	{"frees", "frees", CELL_COUNT, SUM(thread, frees, totals.frees), .optional = true},
-	{"at the peak", "peak_bytes", CELL_SIZE, SUM(thread, peak.bytes, peak.bytes)},
-	{NULL, "peak_blocks", CELL_COUNT, SUM(thread, peak.blocks, peak.blocks)},
-	{"at the end", "live_bytes", CELL_SIZE, SUM(thread, live.bytes, totals.unfreed_bytes)},
-	{"blocks", "live_blocks", CELL_COUNT, SUM(thread, live.blocks, totals.unfreed_blocks),
-	 .optional = true},
-	{NULL, "events_lost", CELL_COUNT, COLUMN_OF(thread, events_lost)},
-	{NULL, "waited_ns", CELL_TIME, COLUMN_OF(thread, waited_ns)},
-	{NULL, "process", CELL_ID, .sum = false},
+enum { THREAD_TID = 1, THREAD_PROCESS = 12, THREAD_ID = 13, THREAD_COLUMNS };
+static const struct column thread_columns[2][THREAD_COLUMNS] = {
+#define PARTS(title, name, ...)                                                                    \
+	{                                                                                          \
+		{title, name, CELL_TEXT, .sum = false}, {__VA_ARGS__},                             \
+			{"allocations", "allocations", CELL_COUNT,                                 \
+			 SUM(thread, allocations, totals.allocations)},                            \
+			{"allocated", "allocated_bytes", CELL_SIZE,                                \
+			 SUM(thread, allocated_bytes, totals.allocated_bytes)},                    \
+			{"temporary", "temporary", CELL_COUNT,                                     \
+			 SUM(thread, temporary, totals.temporary_allocations), .optional = true},  \
+			{"frees", "frees", CELL_COUNT, SUM(thread, frees, totals.frees),           \
+			 .optional = true},                                                        \
+			{"at the peak", "peak_bytes", CELL_SIZE,                                   \
+			 SUM(thread, peak.bytes, peak.bytes)},                                     \
+			{NULL, "peak_blocks", CELL_COUNT, SUM(thread, peak.blocks, peak.blocks)},  \
+			{"at the end", "live_bytes", CELL_SIZE,                                    \
+			 SUM(thread, live.bytes, totals.unfreed_bytes)},                           \
+			{"blocks", "live_blocks", CELL_COUNT,                                      \
+			 SUM(thread, live.blocks, totals.unfreed_blocks), .optional = true},       \
+			{NULL, "events_lost", CELL_COUNT, COLUMN_OF(thread, events_lost)},         \
+			{NULL, "waited_ns", CELL_TIME, COLUMN_OF(thread, waited_ns)},              \
+			{NULL, "process", CELL_ID, .sum = false}, {NULL, NULL, CELL_ID, .sum = false},         \
+	}
+	PARTS("thread", "thread", "tid", "tid", CELL_ID, .sum = false),
+	PARTS("label", "label", NULL, NULL, CELL_ID, .sum = false),
+#undef PARTS
 };
-enum { THREAD_PROCESS = 12 };
 
-struct table table_threads(struct model *m, enum metric metric, size_t limit)
+/* Returns the cells of the row of a thread, whatever its labels, or of a label. Makes it if there is none. */
+static struct cell *row_of_thread(struct model *m, struct table *t, struct ms_lookup *index,
+				  const struct thread *h, bool labels)
+{
+	const char *name = labels ? h->label ? h->label : "(no label)" : NULL;
+	uint64_t id = h->of_thread != UNKNOWN ? h->of_thread : (uint64_t)h->id;
+	uint32_t hash = name ? ms_hash_text(name) : ms_hash(id, 0), n;
+	for (size_t at = hash; (n = ms_lookup_next(index, hash, &at));) {
+		struct cell *c = t->rows[n - 1].cells;
+		if (name ? strcmp(c[0].s, name) == 0 : c[THREAD_ID].n == id)
+			return c;
+	}
+	struct cell *c = table_row(m, t)->cells;
+	ms_lookup_add(index, hash, (uint32_t)t->n);
+	c[0].s = name ? name : h->name ? h->name : "(no name)";
+	c[THREAD_ID].n = id;
+	c[THREAD_TID].n = h->tid;
+	c[THREAD_PROCESS].n = (uint64_t)m->processes.v[h->process].id;
+	return c;
+}
+
+struct table table_threads(struct model *m, bool labels, enum metric metric, size_t limit)
 {
 	static const int column_of[METRIC_COUNT + 1] = {
 		[METRIC_LIVE] = 8,        [METRIC_PEAK] = 6,      [METRIC_ALLOCATED] = 3,
 		[METRIC_ALLOCATIONS] = 2, [METRIC_TEMPORARY] = 4, [METRIC_COUNT] = 3};
-	struct table t = TABLE_OF(thread_columns,
-				  .title = table_unfiltered(m, own_peaks(m, "THREADS and what each "
-									    "allocated")),
-				  .empty = "no thread allocated anything");
+	const char *title = labels ? "LABELS and what was allocated under each"
+				   : "THREADS and what each allocated";
+	struct table t = {.columns = thread_columns[labels],
+			  .column_count = THREAD_COLUMNS,
+			  .title = table_unfiltered(m, own_peaks(m, title)),
+			  .empty = "no thread allocated anything"};
+	struct ms_lookup index = {0};
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct thread *h = &m->threads.v[i];
-		struct cell *c = table_row(m, &t)->cells;
+		if (h->label && labels && !h->allocations)
+			continue;
+		struct cell *c = row_of_thread(m, &t, &index, h, labels);
 		table_take(&t, c, h);
-		c[THREAD_PROCESS].n = (uint64_t)m->processes.v[h->process].id;
-		c[0].s = h->name ? h->name : "(no name)";
 		est_cells(m, &t, c, h->est);
 	}
-	table_finish(m, &t, column_of[metric], limit, "thread", TOTAL_OF_RUN);
+	free(index.slots);
+	table_finish(m, &t, column_of[metric], limit, labels ? "label" : "thread", TOTAL_OF_RUN);
 	return t;
 }
 
@@ -118,8 +153,8 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 
 /* ---- groups of sites ------------------------------------------------------------------------- */
 
-const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "language", "stack",
-					   "thread",   "process", "program", "size"};
+const char *const group_names[BY_COUNT] = {"function", "file",  "module",  "language", "stack",
+					   "thread",   "label", "process", "program",  "size"};
 
 enum { GROUP_FAILED = 8, GROUP_MAPPED = 9, GROUP_SITES = 10, GROUP_COLUMNS };
 static const struct column group_columns[5][GROUP_COLUMNS] = {

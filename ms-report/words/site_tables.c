@@ -106,13 +106,19 @@ static const struct column thread_columns[] = {
 	{NULL, "live_blocks", CELL_COUNT, .sum = false},
 };
 
-struct table site_threads(struct model *m, const struct site *s)
+#define PARTS(tid, name, key)                                                                      \
+	"FROM (SELECT " tid " AS tid, " name " AS name, sum(x.allocations) AS allocations,"        \
+	" sum(x.allocated_bytes) AS allocated_bytes, sum(x.live_bytes) AS live_bytes,"             \
+	" sum(x.live_blocks) AS live_blocks, min(x.thread) AS thread FROM site_thread x"           \
+	" JOIN thread t ON t.id = x.thread WHERE x.site = %lld GROUP BY " key                      \
+	") ORDER BY allocations DESC, thread"
+
+struct table site_threads(struct model *m, const struct site *s, bool labels)
 {
 	struct table t = TABLE_OF(thread_columns, .title = NULL);
 	table_query(m, &t,
-		    "FROM (SELECT x.*, t.tid, t.name FROM site_thread x JOIN thread t"
-		    " ON t.id = x.thread JOIN process p ON p.id = t.process"
-		    " WHERE x.site = %lld) ORDER BY allocations DESC, thread",
+		    labels ? PARTS("NULL", "t.label", "t.label HAVING t.label IS NOT NULL")
+			   : PARTS("t.tid", "t.name", "coalesce(t.of_thread, t.id)"),
 		    (long long)s->id);
 	/* the errors of these estimates were not recorded */
 	for (size_t i = 0; s->est && i < t.n; i++)

@@ -118,7 +118,7 @@ void table_bars(struct table *t, size_t value, size_t bar);
 /* Make the tables of views, in the model's arena: at most `limit` rows, and one ROW_MORE with the
  * sums of the others. METRIC_COUNT = each view's own order. */
 struct table table_summary(struct model *m);
-struct table table_threads(struct model *m, enum metric metric, size_t limit);
+struct table table_threads(struct model *m, bool labels, enum metric metric, size_t limit);
 struct table table_timeline(struct model *m, size_t limit);
 struct table table_sizes(struct model *m, enum metric metric, size_t limit);
 struct table table_modules(struct model *m, size_t limit);
@@ -132,6 +132,7 @@ enum group_key {
 	BY_LANGUAGE,
 	BY_STACK,
 	BY_THREAD,
+	BY_LABEL,
 	BY_PROCESS,
 	BY_PROGRAM, /* processes with the same executable name */
 	BY_SIZE,
@@ -187,8 +188,8 @@ enum { SITE_LIFETIME_LOW = 2, SITE_LIFETIME_HIGH, SITE_LIFETIME_FREES };
 struct table site_lifetimes(struct model *m, const struct site *s, bool counted);
 /* Numbers the columns of site_threads. */
 enum { SITE_THREAD_TID, SITE_THREAD_NAME, SITE_THREAD_CALLS, SITE_THREAD_BYTES, SITE_THREAD_LIVE };
-/* Makes the table of a site's threads, most allocations first. */
-struct table site_threads(struct model *m, const struct site *s);
+/* Makes the table of a site's threads, or of its labels (in place of names), most allocations first. */
+struct table site_threads(struct model *m, const struct site *s, bool labels);
 /* Numbers the columns of site_frees. */
 enum { SITE_FREE_NODE, SITE_FREE_FREES, SITE_FREE_BYTES };
 /* Makes the table of stacks that freed the site's blocks, most frees first. SITE_FREE_NODE is the

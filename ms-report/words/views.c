@@ -78,7 +78,7 @@ struct table table_summary(struct model *m)
 		{"RSS at the end", "bytes", s->end_rss_bytes, EST_COUNT},
 		{"sites", "", m->sites.n, EST_COUNT},
 		{"sites hidden by filters", "", m->hidden.sites, EST_COUNT},
-		{"threads", "", m->threads.n, EST_COUNT},
+		{"threads", "", model_thread_count(m), EST_COUNT},
 		{"complete", "yes", q->complete, EST_COUNT},
 		{"events lost", "", q->events_lost, EST_COUNT},
 		{"stacks cut", "", q->stacks_cut, EST_COUNT},

@@ -276,10 +276,10 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 	struct words w = {0};
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
-	if (m->threads.n < 2 || s->folded) /* nothing on threads for a folded row, whose sites may
+	if (model_thread_count(m) < 2 || s->folded) /* nothing on threads for a folded row, whose sites may
 					      have different threads */
 		return w;
-	struct table t = site_threads(m, s);
+	struct table t = site_threads(m, s, false);
 	const struct thread *only = model_thread(m, s->thread);
 	const char *name = t.n == 1 ? t.rows[0].cells[SITE_THREAD_NAME].s
 			   : only   ? only->name

@@ -110,6 +110,17 @@ MG_EXPORT void memscope_v1_mark(const char *name)
 		mg_on_mark(MG_FRAME, name, 0);
 }
 
+MG_EXPORT void memscope_v1_label_push(const char *label)
+{
+	mg_on_label(MG_FRAME, label ? label : "", ++mg_own.labels);
+}
+
+MG_EXPORT void memscope_v1_label_pop(void)
+{
+	if (mg_own.labels)
+		mg_on_label(MG_FRAME, "", --mg_own.labels);
+}
+
 /* Called by memscope_v1_retention (NAME_preload.S) with its frame. */
 void mg_retention(const uint64_t *frame, const char *name);
 void mg_retention(const uint64_t *frame, const char *name)

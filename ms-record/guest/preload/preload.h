@@ -30,6 +30,8 @@ int munmap(void *address, size_t bytes);
 void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
 _Noreturn void _Exit(int status);
 void memscope_v1_mark(const char *name);
+void memscope_v1_label_push(const char *label);
+void memscope_v1_label_pop(void);
 void memscope_v1_alloc(const void *block, size_t size);
 void memscope_v1_free(const void *block);
 void memscope_v1_realloc(const void *old, const void *block, size_t size);
