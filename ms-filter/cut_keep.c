@@ -63,7 +63,8 @@ static int check_process(const struct options *o, const struct ms_recording *t, 
 static void find_threads(struct keep *k, const struct ms_recording *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
-		const struct ms_row *own = &t->threads.v[i], *row = ms_thread_row(t, i);
+		const struct ms_row *own = &t->threads.v[i],
+				    *row = &t->threads.v[ms_thread_of(t, i)];
 		const char *label = row != own ? own->text[MS_THREAD_NAME - 2] : NULL;
 		uint64_t found = 0;
 		for (size_t c = 0; c < k->o->conditions.n; c++) {

@@ -109,7 +109,7 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 		return false;
 	}
 	*out = (struct memscope_event){.time_ns = ev->time_ticks * tick_ns,
-				       .thread = ev->thread,
+				       .thread = (uint32_t)ms_thread_of(t->rec, ev->thread),
 				       .stack = ev->stack,
 				       .number = MEMSCOPE_UNKNOWN,
 				       .size = MEMSCOPE_UNKNOWN,

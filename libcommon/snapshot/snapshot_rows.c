@@ -212,7 +212,7 @@ static int fill_threads(struct ms_fill *w)
 		static const struct ms_row nobody;
 		static const struct ms_replay_thread idle;
 		const struct ms_row *own = i < t->threads.n ? &t->threads.v[i] : &nobody;
-		const struct ms_row *m = ms_thread_row(t, i) ?: &nobody;
+		const struct ms_row *m = own == &nobody ? own : &t->threads.v[ms_thread_of(t, i)];
 		const struct ms_replay_thread *s =
 			i < w->r->thread_count ? &w->r->threads[i] : &idle;
 		w->row_of_thread[i] = 0;

@@ -247,14 +247,13 @@ struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
 const char *ms_source_function(const struct ms_recording *t, const struct ms_frame *f);
 uint32_t ms_source_line(const struct ms_frame *f);
 
-/* Returns the record of the thread that an index of threads stands for: the index's own, or if it was made
- * for labels, its thread's. NULL = there is none. */
-static inline const struct ms_row *ms_thread_row(const struct ms_recording *t, size_t index)
+/* Returns the index of the thread that an index of threads stands for: itself, or if it was made for
+ * labels, its thread's. */
+static inline size_t ms_thread_of(const struct ms_recording *t, size_t index)
 {
 	const struct ms_row *row = index < t->threads.n ? &t->threads.v[index] : NULL;
-	const struct ms_row *of =
-		row && ms_has(row, MS_THREAD_OF) && row->number[MS_THREAD_OF] < index
-			? &t->threads.v[row->number[MS_THREAD_OF]]
-			: NULL;
-	return of && !ms_has(of, MS_THREAD_OF) ? of : row;
+	if (!row || !ms_has(row, MS_THREAD_OF) || row->number[MS_THREAD_OF] >= index)
+		return index;
+	size_t of = row->number[MS_THREAD_OF];
+	return ms_has(&t->threads.v[of], MS_THREAD_OF) ? index : of;
 }

@@ -35,8 +35,9 @@ static void add_cells(struct trace *t, struct site_detail *d, const struct ms_re
 		d->size_blocks[c->class] += c->live.blocks;
 		d->size_bytes[c->class] += c->live.bytes;
 		d->size_calls[c->class] += ms_replay_calls(r, i);
-		v[c->thread].live_bytes += c->live.bytes;
-		v[c->thread].allocations += ms_replay_calls(r, i);
+		size_t own = ms_thread_of(t->follow->rec, c->thread);
+		v[own].live_bytes += c->live.bytes;
+		v[own].allocations += ms_replay_calls(r, i);
 	}
 	for (size_t i = 0; i < r->thread_count; i++)
 		if (v[i].live_bytes || v[i].allocations)
