@@ -171,6 +171,8 @@ static const struct ms_cli_option rows[] = {
 	VIEW("sizes", VIEW_SIZES, 0, "blocks by their size"),
 	VIEW("modules", VIEW_MODULES, 0, "programs and libraries, and whether they have symbols"),
 	VIEW("heaps", VIEW_HEAPS, 0, "the program's own heaps, and the memory behind them"),
+	VIEW("suppressions", VIEW_SUPPRESSIONS, 0,
+	     "what each suppression of ms-filter --suppress hides, and which hide nothing"),
 	VIEW("regions", VIEW_REGIONS, 0,
 	     "address space, from a snapshot made by ms-snap --maps or --smaps"),
 	VIEW("resident", VIEW_RESIDENT, 0,

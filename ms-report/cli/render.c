@@ -108,6 +108,8 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return table_modules(m, limit);
 	case VIEW_HEAPS:
 		return table_heaps(m, limit);
+	case VIEW_SUPPRESSIONS:
+		return table_suppressions(m, limit);
 	case VIEW_SQL:
 		return sql_table(m, p->answer, limit);
 	case VIEW_ANNOTATE:

@@ -156,3 +156,27 @@ struct table site_frees(struct model *m, const struct site *s)
 	}
 	return t;
 }
+
+/* ---- suppressions ---- */
+
+static const struct column suppression_columns[] = {
+	{"suppression", "rule", CELL_TEXT, .sum = false},
+	{"where", "place", CELL_TEXT, .sum = false, .sql = "file || ':' || line"},
+	{"sites", "sites", CELL_COUNT, .sum = false},
+	{"live", "live_bytes", CELL_SIZE, .sum = false},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = false, .optional = true},
+	{NULL, "not_applicable", CELL_COUNT, .sum = false},
+	{"", "remark", CELL_TEXT, .sum = false,
+	 .sql = "CASE WHEN not_applicable THEN note WHEN NOT sites THEN 'hides nothing' END"},
+};
+
+struct table table_suppressions(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(suppression_columns, .title = "SUPPRESSIONS and what each hides",
+				  .empty = "no suppressions were applied: ms-filter --suppress FILE "
+					   "TRACE | ms-report --suppressions");
+	table_query(m, &t, "FROM suppression ORDER BY stage, file, line");
+	table_finish(m, &t, -1, limit, "suppression", TOTAL_NONE);
+	return t;
+}

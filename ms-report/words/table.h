@@ -121,6 +121,7 @@ struct table table_summary(struct model *m);
 struct table table_threads(struct model *m, bool labels, enum metric metric, size_t limit);
 struct table table_timeline(struct model *m, size_t limit);
 struct table table_sizes(struct model *m, enum metric metric, size_t limit);
+struct table table_suppressions(struct model *m, size_t limit);
 struct table table_modules(struct model *m, size_t limit);
 struct table table_processes(struct model *m, enum metric metric, size_t limit);
 struct table table_programs(struct model *m, size_t limit);

@@ -72,7 +72,12 @@ test "$(rows)" = '1 0 13 14 1
 3 1 - - 0' || die "$(rows)"
 ms-report run.db | tr -s ' \n' ' ' | grep -qE "Hidden [0-9]+ sites with 330 B .*by --suppress app.supp; TOO MANY for 'leak<=13:alpha': 14 blocks "
 hidden run.trace 'leak:alpha
-leak<=7:work' 26
+leak:gamma
+leak<=7:work
+leak<=6:main' 26
+ms-report --suppressions --csv run.db | tr -d '\r' >report
+printf '%s\n' rule,place,sites,live_bytes,live_blocks,allocations,not_applicable,remark leak:alpha,app.supp:1,3,190,19,19,0, \
+	'leak:gamma,app.supp:2,0,0,0,0,0,hides nothing' 'leak<=7:work,app.supp:3,1,140,7,7,0,' 'leak<=6:main,app.supp:4,0,0,0,0,0,hides nothing' | diff - report
 hidden run.trace 'leak<=20:work' 0
 hidden run.trace 'leak<=21:work' 26
 hidden run.trace 'leak<=0:beta' 0
