@@ -25,7 +25,10 @@ SQL = """
 create table t(a integer primary key, b text, c blob);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
     insert into t select i, hex(randomblob(i % 50)), zeroblob(i % 200) from n;
-""" + "".join("select count(*), group_concat(substr(b, 1, %d)) from t where a %% %d = 0 or b like '%%%d%%';\n" % (i % 7, i % 13 + 2, i) for i in range(900))
+""" + "".join("select count(*), group_concat(substr(b, 1, %d)) from t where a %% %d = 0 or b like '%%%d%%';\n" % (i % 7, i % 13 + 2, i) for i in range(450))
+# How much SQLite allocates depends on its version: this is enough for each.
+SQL += """with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000) select max(length(hex(zeroblob(1500 + i % 700)))) from n;
+"""
 
 DOCUMENTS = "".join('{"name": "item %d", "tags": ["a%d", "b"], "value": %d.5}\n' % (i, i, i) for i in range(26000))
 
