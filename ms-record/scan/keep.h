@@ -51,8 +51,9 @@ struct keep_root {
 	bool first;
 	/* Set by keep_find: 1 + index of the root that this one observes; 0 = none. An observer
 	 * reaches hardly anything that the other root does not reach on a shorter path. It owns
-	 * after all others of its rank. Only roots of rank 1 observe, and only if what observers
-	 * share with others is worth a row. */
+	 * after all others of its rank. Or it leads to what the other one owns only by pointers
+	 * that may be stale, which do not count then (keep_cut.c). Only roots of rank 1 observe,
+	 * and only if what observers share with others is worth a row. */
 	uint32_t observes;
 };
 

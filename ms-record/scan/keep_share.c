@@ -38,11 +38,6 @@ static uint32_t find_groups(struct keep *k)
 	return shared;
 }
 
-static bool is_shared(const struct keep *k, uint32_t group)
-{
-	return !keep_is_seed(k, k->vertex[k->group_at[group]]);
-}
-
 /* ---- sets of roots ---- */
 
 struct sharer {
@@ -61,10 +56,10 @@ static void weigh_sharers(struct keep *k, uint64_t *bytes)
 {
 	uint32_t *seen = keep_take(k, k->group_count, sizeof *seen); /* last group counted, + 1 */
 	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++) {
-		uint32_t i = k->group_at[g], end = is_shared(k, g) ? k->pred[i + 1] : 0;
+		uint32_t i = k->group_at[g], end = keep_is_shared(k, g) ? k->pred[i + 1] : 0;
 		for (uint32_t p = k->pred[i]; p < end; p++) {
 			uint32_t from = k->scratch[2][k->pred_of[p]];
-			if (seen[from] == g + 1 || is_shared(k, from))
+			if (seen[from] == g + 1 || keep_is_shared(k, from))
 				continue;
 			seen[from] = g + 1;
 			bytes[from] += k->group_bytes[g] + 1;
@@ -95,16 +90,11 @@ static void choose_bits(struct keep *k)
 	keep_drop(k, v);
 }
 
-/* Holds the edges between groups, by their sources. */
-struct links {
-	uint32_t *first, *to;
-};
-
 /* Goes through the edges between groups: counts them in `first`, or puts them before their ends. */
-static void each_link(struct keep *k, struct links *l, bool put)
+static void each_link(struct keep *k, struct keep_links *l, bool put)
 {
 	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++) {
-		uint32_t i = k->group_at[g], end = is_shared(k, g) ? k->pred[i + 1] : 0;
+		uint32_t i = k->group_at[g], end = keep_is_shared(k, g) ? k->pred[i + 1] : 0;
 		for (uint32_t p = k->pred[i]; p < end; p++) {
 			uint32_t from = k->scratch[2][k->pred_of[p]];
 			if (from == g)
@@ -117,7 +107,7 @@ static void each_link(struct keep *k, struct links *l, bool put)
 	}
 }
 
-static void find_links(struct keep *k, struct links *l)
+static void find_links(struct keep *k, struct keep_links *l)
 {
 	l->first = keep_take(k, (uint64_t)k->group_count + 1, sizeof *l->first);
 	if (l->first)
@@ -130,7 +120,7 @@ static void find_links(struct keep *k, struct links *l)
 }
 
 /* Gives each shared group the roots of the groups that lead to it, until nothing changes. */
-static void spread(struct keep *k, const struct links *l)
+static void spread(struct keep *k, const struct keep_links *l)
 {
 	uint32_t n = k->group_count, from = 0, queued = 0;
 	uint32_t *queue = keep_take(k, n, sizeof *queue); /* a ring: each group once at most */
@@ -169,11 +159,6 @@ struct reaches {
 	uint64_t nearer[KEEP_SET_ROOTS][KEEP_SET_ROOTS];
 };
 
-static uint32_t root_of_bit(const struct keep *k, uint32_t bit)
-{
-	return keep_root_of(k, k->vertex[k->group_at[k->bit_group[bit]]]);
-}
-
 /* Finds the bit of each group's nearest root; KEEP_SET_ROOTS = it has none. All that a group's first
  * number dominates is reached by way of it, so it has the same nearest root. */
 static uint8_t *find_nearest(struct keep *k)
@@ -190,17 +175,22 @@ static uint8_t *find_nearest(struct keep *k)
 /* Returns the bit of the root that is the nearest one of most of a group's neighbours, or of the
  * group itself, if that are as many. Memory that has been used before may hold a thousand pointers
  * to what was there then, of which each makes the wrong root a little nearer to a block; the other
- * blocks that it points to, and that point to it, are still nearer to the right one. */
-static uint32_t nearest_of(const struct keep *k, const struct links *l, const uint8_t *nearest,
+ * blocks that it points to, and that point to it, are still nearer to the right one. The root is one
+ * of those nearest to the blocks that point to it: else it would not lead there over its own. */
+static uint32_t nearest_of(const struct keep *k, const struct keep_links *l, const uint8_t *nearest,
 			   uint32_t group)
 {
 	uint32_t votes[KEEP_SET_ROOTS + 1] = {0}, i = k->group_at[group], best = nearest[group];
-	for (uint32_t p = k->pred[i]; p < k->pred[i + 1]; p++)
-		votes[nearest[k->scratch[2][k->pred_of[p]]]]++;
+	uint64_t leads = 0;
+	for (uint32_t p = k->pred[i]; p < k->pred[i + 1]; p++) {
+		uint8_t bit = nearest[k->scratch[2][k->pred_of[p]]];
+		votes[bit]++;
+		leads |= UINT64_C(1) << bit;
+	}
 	for (uint32_t e = l->first[group]; e < l->first[group + 1]; e++)
 		votes[nearest[l->to[e]]]++;
 	for (uint32_t bit = 0; bit < k->bits; bit++)
-		best = votes[bit] > votes[best] ? bit : best;
+		best = leads >> bit & 1 && votes[bit] > votes[best] ? bit : best;
 	return best;
 }
 
@@ -218,15 +208,24 @@ static void add_reach(const struct keep *k, struct reaches *r, uint32_t group, u
 	}
 }
 
-static void find_reaches(struct keep *k, const struct links *l, struct reaches *r)
+/* Finds the bit of the root to which each group belongs: of a shared one, the nearest. */
+static uint8_t *find_owners(struct keep *k, const struct keep_links *l)
 {
-	uint8_t *nearest = find_nearest(k);
+	uint8_t *nearest = find_nearest(k), *owner = keep_take(k, k->group_count, sizeof *owner);
+	for (uint32_t g = 0; g < k->group_count && nearest && owner && !keep_over_at(k, g); g++)
+		owner[g] =
+			keep_is_shared(k, g) ? (uint8_t)nearest_of(k, l, nearest, g) : nearest[g];
+	keep_drop(k, nearest);
+	return owner;
+}
+
+static void find_reaches(struct keep *k, const uint8_t *owner, struct reaches *r)
+{
 	for (uint32_t i = 0; i < k->bits; i++)
 		r->all[i] = k->group_bytes[k->bit_group[i]];
-	for (uint32_t g = 0; g < k->group_count && nearest && !keep_over_at(k, g); g++)
-		if (is_shared(k, g))
-			add_reach(k, r, g, nearest_of(k, l, nearest, g));
-	keep_drop(k, nearest);
+	for (uint32_t g = 0; g < k->group_count && !keep_over_at(k, g); g++)
+		if (keep_is_shared(k, g))
+			add_reach(k, r, g, owner[g]);
 }
 
 /* Tells whether hardly anything of what the root of bit `x` reaches is out of the reach of `y`, or
@@ -240,11 +239,11 @@ static bool is_observer(const struct reaches *r, uint32_t x, uint32_t y)
  * KEEP_NONE = none. */
 static uint32_t observed_by(const struct keep *k, const struct reaches *r, uint32_t x)
 {
-	uint32_t best = KEEP_NONE, root = root_of_bit(k, x);
+	uint32_t best = KEEP_NONE, root = keep_root_of_bit(k, x);
 	if (root >= k->in->root_count || keep_rank(k, root) > 1)
 		return KEEP_NONE;
 	for (uint32_t y = 0; y < k->bits; y++) {
-		uint32_t other = root_of_bit(k, y);
+		uint32_t other = keep_root_of_bit(k, y);
 		if (y == x || other >= k->in->root_count || keep_rank(k, other) > 1 ||
 		    k->moves[other] != k->moves[root] || !r->both[x][y] || !is_observer(r, x, y))
 			continue;
@@ -252,7 +251,7 @@ static uint32_t observed_by(const struct keep *k, const struct reaches *r, uint3
 		if (!less && is_observer(r, y, x))
 			continue;
 		if (best == KEEP_NONE || r->all[y] > r->all[best] ||
-		    (r->all[y] == r->all[best] && other < root_of_bit(k, best)))
+		    (r->all[y] == r->all[best] && other < keep_root_of_bit(k, best)))
 			best = y;
 	}
 	return best;
@@ -264,27 +263,27 @@ static bool note_observers(struct keep *k, const uint32_t *of)
 {
 	bool any = false;
 	for (uint32_t i = 0; i < k->bits; i++) {
-		uint32_t other = of[i], root = root_of_bit(k, i);
+		uint32_t other = of[i], root = keep_root_of_bit(k, i);
 		for (uint32_t n = 0; other != KEEP_NONE && of[other] != KEEP_NONE && n < k->bits;
 		     n++)
 			other = of[other];
 		if (other == KEEP_NONE)
 			continue;
 		other = other == i ? of[i] : other; /* they go round */
-		k->in->roots[k->outer[root]].observes = 1 + k->outer[root_of_bit(k, other)];
+		k->in->roots[k->outer[root]].observes = 1 + k->outer[keep_root_of_bit(k, other)];
 		k->moves[root]++;
 		any = true;
 	}
 	return any;
 }
 
-static bool find_observers(struct keep *k, const struct links *l)
+static bool find_observers(struct keep *k, const uint8_t *owner)
 {
 	struct reaches *r = keep_take(k, 1, sizeof *r);
 	uint32_t of[KEEP_SET_ROOTS] = {0};
 	if (!r)
 		return false;
-	find_reaches(k, l, r);
+	find_reaches(k, owner, r);
 	uint64_t shared = 0; /* with those that they observe */
 	for (uint32_t i = 0; i < k->bits; i++) {
 		of[i] = observed_by(k, r, i);
@@ -304,12 +303,15 @@ bool keep_share(struct keep *k, bool observers)
 	if (!shared || k->state != KEEP_DONE)
 		return false;
 	choose_bits(k);
-	struct links l;
+	struct keep_links l;
 	find_links(k, &l);
 	bool more = false;
 	if (l.first && l.to && !keep_over(k)) {
 		spread(k, &l);
-		more = observers && !keep_over(k) && find_observers(k, &l);
+		uint8_t *owner = observers && !keep_over(k) ? find_owners(k, &l) : NULL;
+		if (owner && !keep_over(k))
+			more = keep_cut(k, &l, owner) | find_observers(k, owner);
+		keep_drop(k, owner);
 	}
 	keep_drop(k, l.first);
 	keep_drop(k, l.to);

@@ -5,8 +5,9 @@
  *                  block alone points to (leaves) need none
  *   keep_dominate  predecessors; dominators
  *   keep_reach     breadth first: which root is nearest, on which path
- *   keep_share     blocks that no root has alone: sets of roots, observers. If there are new ones,
- *                  back to keep_number, at most 3 times.
+ *   keep_share     blocks that no root has alone: sets of roots, observers
+ *   keep_cut       pointers that may be stale. If there are any, or new observers, back to
+ *                  keep_number, at most 3 times.
  *   keep_sum       blocks, summed up to rows by site below their dominators
  *   keep_tell      rows that are too small left out, the others in their order
  *
@@ -147,6 +148,11 @@ struct keep {
 	uint32_t typed_count, typed_room;
 };
 
+/* Holds the edges between groups, by their sources. */
+struct keep_links {
+	uint32_t *first, *to;
+};
+
 /* ---- keep_memory.c ---- */
 
 /* Returns zeroed memory; NULL with k->state set if that is more than keep_find may have. It is freed
@@ -207,6 +213,16 @@ static inline bool keep_is_seed(const struct keep *k, uint32_t node)
 	return keep_is_root(k, node) || (node >= k->mappings_at && k->lone[node - k->mappings_at]);
 }
 
+static inline bool keep_is_shared(const struct keep *k, uint32_t group)
+{
+	return !keep_is_seed(k, k->vertex[k->group_at[group]]);
+}
+/* Returns the inner number of the root that a bit of a mask stands for. */
+static inline uint32_t keep_root_of_bit(const struct keep *k, uint32_t bit)
+{
+	return keep_root_of(k, k->vertex[k->group_at[k->bit_group[bit]]]);
+}
+
 /* Gives numbers to all nodes that roots lead to, for the first time, or again. */
 void keep_number(struct keep *k);
 void keep_number_again(struct keep *k);
@@ -216,7 +232,10 @@ void keep_reach(struct keep *k);
 uint32_t keep_class_below(struct keep *k, uint32_t from, uint32_t stack, bool mapping);
 /* Tells whether class `a` goes before `b`: its root does, or else its key is lower. */
 bool keep_class_before(const struct keep *k, uint32_t a, uint32_t b);
-/* Returns whether there are new observers. */
+/* Returns whether there are new observers, or pointers that no longer count. */
 bool keep_share(struct keep *k, bool observers);
+/* Makes pointers that may be stale not count, if each block that they lead to is still led to by a
+ * root. `owner`: bit of the root to which each group belongs. Returns whether there are any. */
+bool keep_cut(struct keep *k, const struct keep_links *l, const uint8_t *owner);
 void keep_sum(struct keep *k);
 void keep_tell(struct keep *k, struct keep_result *out);

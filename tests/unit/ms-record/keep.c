@@ -287,6 +287,52 @@ static void test_stale(void)
 	made_free(&m);
 }
 
+/* A table of sessions, which are a list, too; and documents, which two variables share. `pointers` of
+ * the documents have a pointer to a session in memory that was the table's before. With `younger` it
+ * is one that came after the document, so that it is none from before. */
+static void check_cut(uint32_t pointers, bool younger, bool shared)
+{
+	struct made m = {0};
+	uint32_t sessions = made_root(&m, KEEP_VARIABLE, 1),
+		 by_id = made_root(&m, KEEP_VARIABLE, 1), by_name = made_root(&m, KEEP_VARIABLE, 1);
+	uint32_t table = made_block(&m, 8000, 1), list = made_list(&m, 1000, 300, 2),
+		 ids = made_list(&m, 300, 240, 3), names = made_list(&m, 300, 480, 4),
+		 documents = made_block(&m, 100, 5);
+	for (uint32_t i = 0; i < 300; i++) {
+		uint32_t document = i ? made_block(&m, 100, 5) : documents;
+		made_link(&m, ids + i, document, 16);
+		made_link(&m, names + i, document, 16);
+		if (i < pointers)
+			made_link(&m, document, list + 100 + i, 48);
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		made_link(&m, table, list + i, 8 * i);
+	made_word(&m, sessions, table, 0);
+	made_word(&m, by_id, ids, 0);
+	made_word(&m, by_name, names, 0);
+	for (uint32_t i = 0; i < m.blocks.n; i++)
+		m.blocks.v[i].number = i + 1;
+	m.blocks.v[list + 100].number += younger ? 2000 : 0;
+	made_find(&m);
+	uint32_t observes = m.roots.v[by_id].observes + m.roots.v[by_name].observes;
+	CHECK(observes == (shared ? 0 : sessions + 1), "%u pointers: %u", pointers, observes);
+	root_retains(&m, sessions, shared ? 38000 : 308000, shared ? 101 : 1001, "sessions");
+	root_retains(&m, by_id, 72000, 300, "ids");
+	root_retains(&m, by_name, 144000, 300, "names");
+	set_retains(&m, 1, shared ? 270000 : 30000, shared ? 900 : 300, "shared by most");
+	set_retains(&m, 2, shared ? 30000 : 0, shared ? 300 : 0, "documents");
+	check_kept(&m, 554000, "cut");
+	made_free(&m);
+}
+
+static void test_cut(void)
+{
+	check_cut(1, false, false);
+	check_cut(1, true, true);
+	check_cut(3, false, false);
+	check_cut(20, false, true);
+}
+
 /* A cycle to which one variable points: there is nobody to observe. Two variables that point to the
  * same block: the lower one owns. A chain of observers of which each is one of the next. */
 static void test_odd_observers(void)
@@ -655,6 +701,7 @@ int main(void)
 	test_indexes();
 	test_tied();
 	test_stale();
+	test_cut();
 	test_odd_observers();
 	test_first();
 	test_no_observers();
