@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Finds which blocks are reachable.
+ * Finds to which blocks words point, and records that. scan_graph_solve.c finds from it which are
+ * reachable.
  */
 #include "scan_graph.h"
 
@@ -7,14 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "libcommon/base/order.h"
+#include "scan_graph_work.h"
 
 #define LEAF_BITS 30u
 #define GRAIN_BITS 10u
 #define LEAVES (1u << (48 - LEAF_BITS))
 #define HIGHEST (((uint64_t)LEAVES << LEAF_BITS) - 1)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_BITS - GRAIN_BITS))
-#define NOBODY UINT32_MAX
 #define SIFTED 32u
 #define MAPPED_FROM ((size_t)65536) /* bytes from which memory is mapped, not malloc'ed */
 #ifndef INDEXED_FROM
@@ -74,8 +74,7 @@ static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 
 /* ---- the index ---- */
 
-/* Returns zeroed memory; pages of large memory use none until they are touched. */
-static void *zeroed(size_t bytes)
+void *graph_zeroed(size_t bytes)
 {
 	if (bytes < MAPPED_FROM)
 		return ms_xcalloc(bytes ? bytes : 1, 1);
@@ -84,8 +83,7 @@ static void *zeroed(size_t bytes)
 	return m == MAP_FAILED ? ms_xrealloc(NULL, SIZE_MAX, 2) : m;
 }
 
-/* Frees memory of zeroed. */
-static void release(void *m, size_t bytes)
+void graph_release(void *m, size_t bytes)
 {
 	if (bytes < MAPPED_FROM)
 		free(m);
@@ -111,7 +109,7 @@ static void index_block(struct graph_kind *k, uint32_t i, uint64_t first, uint64
 			k->leaves[leaf] = (uint32_t *)((uintptr_t)(i + 1) << 1 | 1);
 		else if (!k->leaves[leaf])
 			*MS_PUSH(&k->made) = k->leaves[leaf] =
-				zeroed(LEAF_SLOTS * sizeof(uint32_t));
+				graph_zeroed(LEAF_SLOTS * sizeof(uint32_t));
 		if (is_whole(k->leaves[leaf])) {
 			g |= LEAF_SLOTS - 1;
 			continue;
@@ -128,10 +126,10 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 	*k = (struct graph_kind){.first = first, .count = count, .low = 1};
 	if (!count)
 		return;
-	k->start = zeroed((size_t)count * sizeof *k->start);
+	k->start = graph_zeroed((size_t)count * sizeof *k->start);
 	bool indexed = count >= INDEXED_FROM;
 	if (indexed)
-		k->leaves = zeroed(LEAVES * sizeof(uint32_t *));
+		k->leaves = graph_zeroed(LEAVES * sizeof(uint32_t *));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct graph_block *b = &v[first + i];
 		uint64_t end = b->address + b->size;
@@ -153,7 +151,7 @@ static void find_outer(struct graph *g)
 		       g->v[around - 1].address + g->v[around - 1].size <= g->v[i].address)
 			around = g->outer ? g->outer[around - 1 - g->heap] : 0;
 		if (around && !g->outer)
-			g->outer = zeroed((size_t)(g->count - g->heap) * sizeof *g->outer);
+			g->outer = graph_zeroed((size_t)(g->count - g->heap) * sizeof *g->outer);
 		if (g->outer)
 			g->outer[i - g->heap] = around;
 		around = i + 1;
@@ -174,23 +172,23 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 	g->low = !heap->count || (user->count && user->low < heap->low) ? user->low : heap->low;
 	g->span = (user->high > heap->high ? user->high : heap->high) - g->low;
 	find_outer(g);
-	g->marked = zeroed(count);
-	g->todo = zeroed((size_t)count * sizeof *g->todo);
-	g->first_edge = zeroed(((size_t)count + 1) * sizeof *g->first_edge);
+	g->marked = graph_zeroed(count);
+	g->todo = graph_zeroed((size_t)count * sizeof *g->todo);
+	g->first_edge = graph_zeroed(((size_t)count + 1) * sizeof *g->first_edge);
 	g->edge_max = edge_max;
 	g->align = 8;
 }
 
-static void drop_kind(struct graph_kind *k)
+void graph_drop_index(struct graph_kind *k)
 {
 	if (!k->start)
 		return;
 	for (size_t i = 0; i < k->made.n; i++)
-		release(k->made.v[i], LEAF_SLOTS * sizeof(uint32_t));
+		graph_release(k->made.v[i], LEAF_SLOTS * sizeof(uint32_t));
 	free(k->made.v);
 	if (k->leaves)
-		release(k->leaves, LEAVES * sizeof(uint32_t *));
-	release(k->start, (size_t)k->count * sizeof *k->start);
+		graph_release(k->leaves, LEAVES * sizeof(uint32_t *));
+	graph_release(k->start, (size_t)k->count * sizeof *k->start);
 	k->leaves = NULL;
 	k->start = NULL;
 }
@@ -199,13 +197,13 @@ void graph_free(struct graph *g)
 {
 	if (!g->marked)
 		return;
-	drop_kind(&g->kinds[0]);
-	drop_kind(&g->kinds[1]);
-	release(g->marked, g->count);
-	release(g->todo, (size_t)g->count * sizeof *g->todo);
-	release(g->first_edge, ((size_t)g->count + 1) * sizeof *g->first_edge);
+	graph_drop_index(&g->kinds[0]);
+	graph_drop_index(&g->kinds[1]);
+	graph_release(g->marked, g->count);
+	graph_release(g->todo, (size_t)g->count * sizeof *g->todo);
+	graph_release(g->first_edge, ((size_t)g->count + 1) * sizeof *g->first_edge);
 	if (g->outer)
-		release(g->outer, (size_t)(g->count - g->heap) * sizeof *g->outer);
+		graph_release(g->outer, (size_t)(g->count - g->heap) * sizeof *g->outer);
 	free(g->edges);
 	g->marked = NULL;
 }
@@ -314,14 +312,6 @@ static inline bool holds(const struct graph_block *b, uint64_t value)
 	return value - b->address <= b->size;
 }
 
-static inline void mark(struct graph *g, uint32_t i)
-{
-	if (i == NOBODY || g->marked[i])
-		return;
-	g->marked[i] = 1;
-	g->todo[g->todo_count++] = i;
-}
-
 /* Describes a stretch of memory. The words before `at` have been processed. */
 struct stretch {
 	const uint8_t *at, *end;
@@ -393,83 +383,26 @@ static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v, const 
 	return n;
 }
 
-/* ---- where pointers lie ---- */
-
-void graph_keep(struct graph *g, struct graph_kept *kept)
-{
-	uint64_t end = g->low + g->span;
-	g->kept = kept;
-	kept->type_of_bytes = kept->type_count ? (size_t)g->count * sizeof *kept->type_of : 0;
-	if (kept->type_of_bytes)
-		kept->type_of = zeroed(kept->type_of_bytes);
-	if (!kept->range_count)
-		return;
-	/* Words that point to a range must not be sifted out. */
-	const struct graph_range *first = kept->ranges, *last = first + kept->range_count - 1;
-	g->low = !g->count || first->start < g->low ? first->start : g->low;
-	end = !g->count || last->end > end ? last->end : end;
-	g->span = end - g->low;
-}
-
-void graph_kept_free(struct graph_kept *k)
-{
-	MS_FREE(k->words.v, k->links.v, k->offsets);
-	if (k->type_of)
-		release(k->type_of, k->type_of_bytes);
-	*k = (struct graph_kept){0};
-}
-
-/* Returns the node of the range that holds the address, or NOBODY. */
-static uint32_t range_of(const struct graph *g, uint64_t address)
-{
-	const struct graph_kept *k = g->kept;
-	size_t i = MS_COUNT_UP_TO(k->ranges, k->range_count, end, address);
-	return i < k->range_count && k->ranges[i].start <= address ? g->count + (uint32_t)i
-								   : NOBODY;
-}
-
-/* Finds the type of a block among its first words. */
-static void keep_type(struct graph *g, uint32_t block, const void *bytes, size_t size)
-{
-	static const uint8_t places[] = {0, 1, 3};
-	struct graph_kept *k = g->kept;
-	uint64_t first = k->types[0].start, last = k->types[k->type_count - 1].end, word;
-	for (size_t i = 0; i < sizeof places && size >= 8 * (places[i] + UINT64_C(1)); i++) {
-		memcpy(&word, (const uint8_t *)bytes + (size_t)8 * places[i], 8);
-		if (word % 8 || word < first || word >= last)
-			continue;
-		size_t t = MS_COUNT_UP_TO(k->types, k->type_count, end, word);
-		if (t == k->type_count || k->types[t].start > word)
-			continue;
-		k->type_of[block] = word | places[i];
-		return;
-	}
-}
-
-static void keep_word(struct graph *g, uint64_t address, uint32_t to)
-{
-	if (to != NOBODY)
-		*MS_PUSH(&g->kept->words) = (struct graph_word){address, to};
-}
+/* ---- words of roots and blocks ---- */
 
 /* Marks the blocks to which a word in root memory at `address` points. */
 static void take_root(struct graph *g, uint64_t address, uint64_t value)
 {
 	uint32_t block = target(g, &g->kinds[0], value);
 	bool any = block != NOBODY;
-	mark(g, block);
+	graph_mark(g, block);
 	if (g->kept)
-		keep_word(g, address, block);
+		graph_keep_word(g, address, block);
 	for (uint32_t k = innermost(g, value); k != NOBODY; k = outer_of(g, k)) {
 		if (!holds(&g->v[k], value))
 			continue;
 		any = true;
-		mark(g, k);
+		graph_mark(g, k);
 		if (g->kept)
-			keep_word(g, address, k);
+			graph_keep_word(g, address, k);
 	}
 	if (g->kept && !any)
-		keep_word(g, address, range_of(g, value));
+		graph_keep_word(g, address, graph_range_of(g, value));
 }
 
 void graph_roots(struct graph *g, uint64_t address, const void *bytes, size_t size)
@@ -490,7 +423,7 @@ static bool ignore(struct graph *g, uint32_t i, uint64_t address, uint64_t next)
 	bool inside = address - b->address < b->size || address == b->address;
 	if (!inside || b->number >= next || b->ignored)
 		return false;
-	mark(g, i);
+	graph_mark(g, i);
 	return b->ignored = true;
 }
 
@@ -536,7 +469,7 @@ static void take_word(struct graph *g, uint64_t offset, uint64_t value)
 		any = true;
 		add_edge(g, k, offset);
 	}
-	uint32_t range = g->kept && !any ? range_of(g, value) : NOBODY;
+	uint32_t range = g->kept && !any ? graph_range_of(g, value) : NOBODY;
 	if (range != NOBODY)
 		*MS_PUSH(&g->kept->links) = (struct graph_link){
 			g->from, range, offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX};
@@ -554,174 +487,10 @@ void graph_words(struct graph *g, uint32_t from, uint64_t address, const void *b
 	g->last = NOBODY;
 	uint64_t behind = address - g->v[from].address;
 	if (g->kept && g->kept->type_of && !behind)
-		keep_type(g, from, bytes, size);
+		graph_keep_type(g, from, bytes, size);
 	for (size_t found; (found = sift(g, &m, v, at));)
 		for (size_t i = 0; i < found; i++)
 			take_word(g,
 				  g->kept ? behind + (size_t)(at[i] - (const uint8_t *)bytes) : 0,
 				  v[i]);
-}
-
-/* ---- verdicts ---- */
-
-/* Holds the strongly connected components of the unmarked blocks, found by Tarjan's algorithm with
- * an explicit stack: a component gets its number after all those that it leads to. */
-struct components {
-	uint32_t *of; /* component of each block, from 0; NOBODY = marked */
-	uint32_t count;
-	uint8_t *inner;   /* for each component: 1 = another component leads to it */
-	uint32_t *oldest; /* for each component: its oldest block */
-	uint32_t *order, *low, *path, *calls; /* used only during the search */
-	uint32_t *edge;                       /* for each block: its next edge to follow */
-	uint32_t seen, path_count, call_count;
-};
-
-static void enter(const struct graph *g, struct components *c, uint32_t i)
-{
-	c->order[i] = c->low[i] = ++c->seen;
-	c->edge[i] = g->first_edge[i];
-	c->path[c->path_count++] = i;
-	c->calls[c->call_count++] = i;
-}
-
-/* Leaves block `i` after all its edges were followed; completes a component if `i` was its first
- * block. */
-static void leave(struct components *c, uint32_t i)
-{
-	if (c->low[i] == c->order[i]) {
-		uint32_t member;
-		do {
-			member = c->path[--c->path_count];
-			c->of[member] = c->count;
-		} while (member != i);
-		c->count++;
-	}
-	if (--c->call_count) {
-		uint32_t caller = c->calls[c->call_count - 1];
-		c->low[caller] = c->low[i] < c->low[caller] ? c->low[i] : c->low[caller];
-	}
-}
-
-static void search(const struct graph *g, struct components *c, uint32_t first)
-{
-	enter(g, c, first);
-	while (c->call_count) {
-		uint32_t i = c->calls[c->call_count - 1];
-		if (c->edge[i] == g->first_edge[i + 1]) {
-			leave(c, i);
-			continue;
-		}
-		uint32_t to = g->edges[c->edge[i]++];
-		if (g->marked[to])
-			continue;
-		if (!c->order[to])
-			enter(g, c, to);
-		else if (c->of[to] == NOBODY && c->order[to] < c->low[i])
-			c->low[i] = c->order[to];
-	}
-}
-
-static void find_components(const struct graph *g, struct components *c)
-{
-	size_t n = (size_t)g->count + 1;
-	*c = (struct components){.of = ms_xrealloc(NULL, n, sizeof(uint32_t)),
-				 .order = zeroed(n * sizeof(uint32_t)),
-				 .low = zeroed(n * sizeof(uint32_t)),
-				 .path = zeroed(n * sizeof(uint32_t)),
-				 .calls = zeroed(n * sizeof(uint32_t)),
-				 .edge = zeroed(n * sizeof(uint32_t))};
-	memset(c->of, 0xff, n * sizeof *c->of);
-	for (uint32_t i = 0; i < g->count; i++)
-		if (!g->marked[i] && !c->order[i])
-			search(g, c, i);
-	uint32_t *const rooms[] = {c->order, c->low, c->path, c->calls, c->edge};
-	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-		release(rooms[i], n * sizeof(uint32_t));
-	c->inner = ms_xcalloc((size_t)c->count + 1, 1);
-	c->oldest = ms_xrealloc(NULL, (size_t)c->count + 1, sizeof *c->oldest);
-	memset(c->oldest, 0xff, c->count * sizeof *c->oldest);
-	for (uint32_t i = 0; i < g->count; i++) {
-		if (g->marked[i])
-			continue;
-		uint32_t *oldest = &c->oldest[c->of[i]];
-		if (*oldest == NOBODY || g->v[i].number < g->v[*oldest].number)
-			*oldest = i;
-		for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
-			if (!g->marked[g->edges[e]] && c->of[g->edges[e]] != c->of[i])
-				c->inner[c->of[g->edges[e]]] = 1;
-	}
-}
-
-static void follow(struct graph *g)
-{
-	while (g->from < g->count)
-		g->first_edge[++g->from] = (uint32_t)g->edge_count;
-	while (g->todo_count) {
-		uint32_t i = g->todo[--g->todo_count];
-		for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
-			mark(g, g->edges[e]);
-	}
-}
-
-void graph_solve(struct graph *g, bool complete)
-{
-	drop_kind(&g->kinds[0]); /* no more words will be looked up */
-	drop_kind(&g->kinds[1]);
-	follow(g);
-	for (uint32_t i = 0; i < g->count; i++)
-		g->v[i].verdict = g->marked[i] ? MS_VERDICT_IS_REACHABLE : MS_VERDICT_IS_UNKNOWN;
-	if (!complete || g->overflow)
-		return;
-	struct components c;
-	find_components(g, &c);
-	for (uint32_t i = 0; i < g->count; i++) {
-		if (g->marked[i])
-			continue;
-		bool direct = !c.inner[c.of[i]] && c.oldest[c.of[i]] == i;
-		g->v[i].verdict = direct ? MS_VERDICT_IS_DIRECT : MS_VERDICT_IS_INDIRECT;
-	}
-	MS_FREE(c.of, c.inner, c.oldest);
-}
-
-/* ---- retained blocks ---- */
-
-struct aged {
-	uint64_t number; /* must be the first member: the sort key */
-	uint32_t block;
-};
-
-static bool retains_others(const struct graph *g, uint32_t i)
-{
-	for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
-		if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
-			return true;
-	return false;
-}
-
-void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint32_t block),
-		    void *arg)
-{
-	MS_ARRAY(struct aged) roots = {0};
-	for (uint32_t i = 0; i < g->count; i++) {
-		if (g->v[i].verdict != MS_VERDICT_IS_DIRECT)
-			continue;
-		if (retains_others(g, i))
-			*MS_PUSH(&roots) = (struct aged){g->v[i].number, i};
-		else
-			f(arg, i, i);
-	}
-	if (roots.n)
-		qsort(roots.v, roots.n, sizeof *roots.v, ms_by_first_number);
-	for (size_t k = 0; k < roots.n; k++) {
-		uint32_t root = roots.v[k].block;
-		mark(g, root);
-		while (g->todo_count) {
-			uint32_t i = g->todo[--g->todo_count];
-			f(arg, root, i);
-			for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
-				if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
-					mark(g, g->edges[e]);
-		}
-	}
-	free(roots.v);
 }

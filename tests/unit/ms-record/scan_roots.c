@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "ms-record/scan/scan_roots.c" /* it belongs to a tool, of which there is no library */
+#include "ms-record/scan/scan_roots_cuts.c"
+#include "ms-record/scan/scan_roots_ranges.c"
 
 #include "tests/unit/held.h"
 #include "tests/unit/check.h"
