@@ -10,7 +10,8 @@
  *     `own_brk`;
  *   - mappings that an allocator other than glibc's made for itself, if the guest saw them
  *     (arenas.c in guest). Not if `wide`;
- *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
+ *   - glibc's main arena in the C library's data, or in that of a static program: its lists point to
+ *     free memory next to blocks;
  *   - stacks below the stack pointer, or below the red zone if a function may use it; frames of the
  *     functions that end the process (end_frame.c in guest); stacks of ended threads, which glibc
  *     keeps for new ones (of a thread yet to be joined all but its result and variables);

@@ -50,17 +50,17 @@ enum { STATE_FAST = 16, STATE_BINS = 112, STATE_NEXT = 2160, STATE_SYSTEM = 2184
 
 /* Tells whether an arena is at `w`. Most of its bins are empty, which means that they point to
  * themselves. An address a little further on also looks like that, but the other fields do not fit
- * there. */
+ * there. In a static program the brk area, and so its size, does not begin with a page. */
 static bool is_arena(const uint64_t *w, uint64_t at)
 {
 	unsigned empty = 0;
-	for (unsigned i = 0; i < BINS; i++) {
+	uint64_t next = w[STATE_NEXT / 8], bytes = w[STATE_SYSTEM / 8];
+	bool fits = next == at || (next % ARENA_ALIGN >= 32 && next % ARENA_ALIGN <= 128);
+	for (unsigned i = 0; i < BINS && fits; i++) {
 		uint64_t bin = at + STATE_BINS - 16 + 16 * i;
 		empty += w[STATE_BINS / 8 + 2 * i] == bin && w[STATE_BINS / 8 + 2 * i + 1] == bin;
 	}
-	uint64_t next = w[STATE_NEXT / 8], bytes = w[STATE_SYSTEM / 8];
-	bool fits = next == at || (next % ARENA_ALIGN >= 32 && next % ARENA_ALIGN <= 128);
-	return empty >= BINS_EMPTY_LEAST && fits && !(bytes % PAGE);
+	return empty >= BINS_EMPTY_LEAST && fits && !(bytes % 16);
 }
 
 static void cut_main_arena(const struct roots *r, const struct memory_map *m, struct spans *cut)
@@ -201,9 +201,19 @@ static void note_heap(const struct roots *r, uint64_t start, uint64_t end)
 		*MS_PUSH(&r->kept->heaps) = (struct graph_range){start, end};
 }
 
+/* Tells whether the C library has a file of its own; else it is part of the program's. */
+static bool has_libc(const struct roots *r)
+{
+	for (size_t i = 0; i < r->memory->maps.n; i++)
+		if (r->memory->maps.v[i].libc)
+			return true;
+	return false;
+}
+
 struct spans roots_find_cuts(const struct roots *r)
 {
 	struct spans cut = {0};
+	bool apart = has_libc(r);
 	for (size_t i = 0; i < r->own_count; i++)
 		roots_add_span(&cut, r->own[i][0], r->own[i][1]);
 	for (size_t i = 0; i < r->arena_count; i++) {
@@ -215,7 +225,7 @@ struct spans roots_find_cuts(const struct roots *r)
 		const struct memory_map *m = &r->memory->maps.v[i];
 		if (!roots_may_hold(r, m) || !m->write || m->shared)
 			continue;
-		if (m->libc)
+		if (apart ? m->libc : !m->anonymous)
 			cut_main_arena(r, m, &cut);
 		if (m->heap)
 			note_heap(r, m->start, m->end);

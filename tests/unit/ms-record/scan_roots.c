@@ -321,14 +321,19 @@ static void check_main_arena(void)
 	look("the main arena, wide", "T100000-100040 T1008d8-101000", "");
 	memory.maps.v[0].libc = false;
 	look("not the C library's", "T100000-101000", "");
-	memory.maps.v[0].libc = true;
+	memory.maps.v[0].anonymous = false;
+	look("a static program's", "O100000-100040 O1008d8-101000", "");
+	map(start + 0x2000, start + 0x3000)->libc = true;
+	look("not that of a program with a C library", "O100000-101000 T102000-103000", "");
+	memory.maps.n = 1;
+	memory.maps.v[0].anonymous = memory.maps.v[0].libc = true;
 	static const struct {
 		const char *what;
 		uint64_t next, system;
 		bool good;
 	} states[] = {{"next", HEAP + 32, 0, true},    {"next", HEAP + 31, 0, false},
 		      {"next", HEAP + 128, 0, true},   {"next", HEAP + 129, 0, false},
-		      {"system", HEAP + 32, 8, false}, {"system", HEAP + 32, 0x1000, true}};
+		      {"system", HEAP + 32, 8, false}, {"system", HEAP + 32, 0x21300, true}};
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
 		*word(at + STATE_NEXT) = states[i].next;
 		*word(at + STATE_SYSTEM) = states[i].system;
