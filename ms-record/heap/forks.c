@@ -334,6 +334,17 @@ bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 	return true;
 }
 
+void forks_each(const struct session *s, void (*f)(void *arg, const struct live_block *block),
+		void *arg)
+{
+	struct inherited_heap *h = s->heap->inherited_heap;
+	if (!h)
+		return;
+	take_over(h);
+	if (h->inherited.now.buckets)
+		live_each(&h->inherited, f, arg);
+}
+
 /* ---- the end ---- */
 
 /* Returns the index of an exited parent that no session can need any more, else of the oldest. */

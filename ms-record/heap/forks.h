@@ -94,3 +94,6 @@ void forks_begin(struct session *s);
 bool forks_settle(struct session *s);
 /* Removes the inherited block at `address` and stores it in *b. Returns false if there is none. */
 bool forks_take(struct session *s, uint64_t address, struct live_block *b);
+/* Calls `f` for each inherited block that the session has not freed yet. */
+void forks_each(const struct session *s, void (*f)(void *arg, const struct live_block *block),
+		void *arg);

@@ -111,16 +111,26 @@ static bool is_par(const uint8_t *p, uint64_t heap, uint64_t heap_end, uint64_t 
 	       words[0] % PAGE == 0 && words[0] <= words[1] && *base >= heap && *base < heap_end;
 }
 
+/* Returns the lowest address of the memory around a mapping. A heap that grew after a fork is two
+ * mappings, one above the other. */
+static uint64_t start_around(const struct walk *k, const struct attach_map *m)
+{
+	while (m > k->maps.v && m[-1].end == m->start && !strcmp(m[-1].path, m->path))
+		m--;
+	return m->start;
+}
+
 static void look_for_par(struct walk *k, const uint8_t *data, size_t bytes, uint64_t at)
 {
 	const struct attach_map *heap = attach_maps_at(&k->maps, k->arenas.v[0].words[ARENA_TOP]);
 	if (!heap)
 		return;
+	uint64_t start = start_around(k, heap);
 	for (size_t i = 64; i + 64 <= bytes; i += 4) {
 		uint32_t most;
 		uint64_t base;
 		memcpy(&most, data + i, 4);
-		if (most != MAPS_MOST_DEFAULT || !is_par(data + i, heap->start, heap->end, &base))
+		if (most != MAPS_MOST_DEFAULT || !is_par(data + i, start, heap->end, &base))
 			continue;
 		k->base = base;
 		k->mapped_at = at + i - 4;

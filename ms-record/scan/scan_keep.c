@@ -15,6 +15,7 @@
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/held_files.h"
 #include "ms-record/code/modules.h"
+#include "ms-record/heap/forks.h"
 #include "ms-record/heap/heap.h"
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/session/session.h"
@@ -33,9 +34,13 @@ static int by_start(const void *a, const void *b)
 	return MS_ORDER(x->start, y->start);
 }
 
+/* Adds a block from before the recording, or from before the fork; blocks of ms_alloc are parts of
+ * others. */
 static void add_before(void *arg, const struct live_block *b)
 {
 	struct kept_image *image = arg;
+	if (b->address >> 63)
+		return;
 	*MS_PUSH(&image->before) = (struct graph_range){b->address, b->address + b->size};
 }
 
@@ -70,6 +75,7 @@ void scan_keep_copy(const struct session *s, struct kept_image *image)
 		*MS_PUSH(&image->tids) = (struct kept_tid){t->tid, t->outer, (uint32_t)i + 1};
 	}
 	preexisting_each(s->heap->preexisting, add_before, image);
+	forks_each(s, add_before, image);
 	ms_ranges_each(&s->heap->mapped, add_mapped, image);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Two databases in memory, a large one and a small one. Writes to the file `truth` how much memory sqlite had for the first and for both, then to
+ * Two databases in memory, a large one and one of ROWS rows: keptsqlite ROWS. Writes to the file `truth` how much memory sqlite had for the first and for both, then to
  * `ready`, and goes on when `go` can be opened: see tests/targets/kept.sh.
  */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static sqlite3 *g_first;
@@ -27,13 +28,13 @@ static sqlite3 *make(int rows)
 	return db;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	g_first = make(300000);
 	long long first = sqlite3_memory_used();
-	g_second.db = make(1);
+	g_second.db = make(argc > 1 ? atoi(argv[1]) : 1);
 	FILE *f = fopen("truth", "w");
-	fprintf(f, "first %lld\nboth %lld\n", first, (long long)sqlite3_memory_used());
+	fprintf(f, "first %lld\nsecond %lld\n", first, (long long)sqlite3_memory_used() - first);
 	fclose(f);
 	fclose(fopen("ready", "w"));
 	close(open("go", O_RDONLY));
