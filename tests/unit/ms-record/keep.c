@@ -325,8 +325,26 @@ static void check_cut(uint32_t pointers, bool younger, bool shared)
 	made_free(&m);
 }
 
+/* A list of 1,000 that another variable points into: its links are as usual as the others. */
+static void check_middle(void)
+{
+	struct made m = {0};
+	uint32_t all = made_root(&m, KEEP_VARIABLE, 1), middle = made_root(&m, KEEP_VARIABLE, 1);
+	uint32_t list = made_list(&m, 1000, 100, 1);
+	made_word(&m, all, list, 0);
+	made_word(&m, middle, list + 500, 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		m.blocks.v[i].number = 1000 - i;
+	made_find(&m);
+	CHECK(!m.roots.v[all].observes, "%u", m.roots.v[all].observes);
+	root_retains(&m, all, 50000, 500, "the first half");
+	set_retains(&m, 1, 50000, 500, "the second half");
+	made_free(&m);
+}
+
 static void test_cut(void)
 {
+	check_middle();
 	check_cut(1, false, false);
 	check_cut(1, true, true);
 	check_cut(3, false, false);
