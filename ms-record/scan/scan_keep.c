@@ -166,6 +166,7 @@ void scan_keep_read(struct work *w)
 {
 	for (size_t i = 0; i < w->kept.thread_count; i++)
 		kept_thread_read(&w->kept.threads[i], &w->memory);
+	kept_read_classes(w);
 }
 
 /* ---- frames ---- */
@@ -329,7 +330,7 @@ static void find(struct work *w, struct keep_result *out)
 	list_mappings(k, g->count, blocks, mappings);
 	link_nested(w);
 	uint32_t *first = join_edges(w, nodes);
-	uint64_t *types = kept_find_types(w, nodes);
+	uint64_t *types = kept_find_types(w, nodes, first);
 	/* at the end nothing waits; a scan at a moment is not given up when the process ends */
 	bool stays = w->request.asker == SCAN_BY_END || w->moment;
 	struct keep_input in = {.blocks = all,
@@ -381,6 +382,6 @@ void scan_keep_free(struct work *w)
 	keep_result_free(&w->keeps);
 	MS_FREE(k->found.ranges.v, k->found.heaps.v, k->found.locals.v, k->threads, k->storage.v,
 		k->roots.v, k->about.v, k->words.v, k->links.v, k->node_of, k->mapping_bytes,
-		k->mapping_stacks, k->code.v);
+		k->mapping_stacks, k->code.v, k->classes.v);
 	scan_keep_drop(&w->q->live.image);
 }

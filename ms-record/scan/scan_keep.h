@@ -120,6 +120,13 @@ struct kept_root {
 	const char *name; /* borrowed from a module's file; NULL = none */
 };
 
+/* Describes a class of a Python program, which is a block. */
+struct kept_class {
+	uint64_t address; /* of the block */
+	uint32_t block;
+	char name[64];
+};
+
 /* Holds all that is known of a scan's roots. */
 struct kept {
 	struct roots_kept found;     /* from the scan */
@@ -142,7 +149,8 @@ struct kept {
 	struct {
 		struct graph_range *v;
 		size_t n, cap;
-	} code; /* modules, sorted */
+	} code;                              /* modules, sorted */
+	MS_ARRAY(struct kept_class) classes; /* by block */
 	/* pointers in ranges, and from blocks to blocks inside them */
 	MS_ARRAY(struct graph_link) links;
 };
@@ -162,9 +170,12 @@ void kept_find_storage(struct kept *k);
 
 /* ---- types: scan_keep_types.c ---- */
 
-/* Returns the type of each of keep_find's nodes, to be freed; NULL = none is known. */
-uint64_t *kept_find_types(const struct work *w, size_t nodes);
-/* Returns the symbol of a type; NULL for 0. */
+/* Reads the names of Python's classes that are blocks, while the memory can be read. */
+void kept_read_classes(struct work *w);
+/* Returns the type of each of keep_find's nodes, to be freed; NULL = none is known. `first`: each
+ * node's first edge. */
+uint64_t *kept_find_types(const struct work *w, size_t nodes, const uint32_t *first);
+/* Returns the symbol of a type, or the name of a class; NULL for 0. */
 const char *kept_type_name(const struct kept *k, uint64_t type);
 
 /* ---- scan_keep.c ---- */

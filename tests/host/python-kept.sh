@@ -15,7 +15,13 @@ def make():
     return bytes(1000)
 
 
+class Node:
+    def __init__(self):
+        self.value = 1
+
+
 keep = {i: make() for i in range(10000)}
+nodes = [Node() for i in range(7000)]
 print(sys.getsizeof(keep[0]), file=open("truth", "w"))
 open("ready", "w").close()
 open("go").close()
@@ -31,6 +37,7 @@ for allocator in pymalloc malloc; do
 	is "$allocator: objects" "$(sql "WITH RECURSIVE below(id) AS (VALUES (${heap:-0}) UNION ALL SELECT k.id FROM kept k JOIN below b ON k.parent = b.id
 		WHERE k.scan = 1) SELECT k.bytes - 1033 * k.blocks, k.type FROM kept k JOIN below b ON b.id = k.id
 		WHERE k.scan = 1 AND k.blocks BETWEEN 9900 AND 10000 AND k.bytes > 10000000")" '0 PyBytes_Type'
+	[ $allocator = pymalloc ] || is "$allocator: a class" "$(sql "SELECT sum(blocks) FROM kept WHERE scan = 1 AND type = 'Node'")" 7000
 	grep -q 'python3.* interpreter heap keeps' said || fail "$allocator: said: $(cat said)"
 done
 finish

@@ -91,7 +91,7 @@ run 'static, with threads' 3 --retention-at=exit -- "$T/keptexit-static" beside
 is 'static, with threads: scans' "$(scans)" 'exit threads, end done'
 grep -q "no scan at exit: the program's threads could not be stopped" said || fail "static, with threads: $(cat said)"
 
-# Each process of its own.
+# Each process of its own, with what it inherited: 49 blocks of 1,000 bytes.
 run children 3 --retention-at=exit --follow=all -- "$T/keptexit" children
 filled children 1 keptexit
 n=0
@@ -99,7 +99,7 @@ for t in run.trace.d/*.*; do
 	case $t in *.index | */index) continue ;; esac
 	ms-snap -o run.db "$t" && n=$((n + 1))
 	is "child $n: scans" "$(scans)" 'exit done, end done'
-	is "child $n" "$(root 1 variable g_table)" '2000 1'
+	is "child $n" "$(root 1 variable g_table)" '51000 50'
 done
 is 'children' $n 3
 

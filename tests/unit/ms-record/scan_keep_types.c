@@ -33,6 +33,51 @@ const struct kept_symbol *kept_symbol_at(const struct kept_symbols *s, uint64_t 
 	return NULL;
 }
 
+/* ---- a Python program: PyType_Type, a class, which is a block, and its name ---- */
+
+#define TYPE_OF_TYPES (BIAS + 0x300u)
+#define CLASS 0x20000u
+#define NAME 0x30030u
+
+bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+	static const char name[64] = "Node";
+	uint64_t word = address == TYPE_OF_TYPES + 8 ? TYPE_OF_TYPES
+			: address == CLASS + 40      ? NAME
+						     : 0;
+	(void)m;
+	memcpy(to, address == NAME ? (const void *)name : &word, bytes);
+	return true;
+}
+
+/* An object whose third word, and one whose fifth, points to the class; one that points there
+ * elsewhere; the class. */
+static void test_classes(void)
+{
+	static struct work w;
+	struct graph_block blocks[] = {{.address = 0x100},
+				       {.address = 0x200},
+				       {.address = 0x300},
+				       {.address = CLASS},
+				       {.address = 0x40000}};
+	uint64_t words[] = {0, 0, 0, TYPE_OF_TYPES | 3, (BIAS + 0x200) | 3};
+	uint32_t first[] = {0, 2, 3, 4, 4, 4}, edges[] = {4, 3, 3, 3}, offsets[] = {8, 24, 40, 16};
+	w.graph.v = blocks;
+	w.graph.count = 5;
+	w.graph.edges = edges;
+	w.kept.found.graph.type_of = words;
+	w.kept.found.graph.offsets = offsets;
+	kept_read_classes(&w);
+	CHECK(w.kept.classes.n == 1, "%zu classes", w.kept.classes.n);
+	uint64_t *types = kept_find_types(&w, 5, first);
+	static const char *const want[] = {"Node", "Node", "", "", ""};
+	for (size_t i = 0; i < 5; i++) {
+		const char *name = kept_type_name(&w.kept, types[i]) ?: "";
+		CHECK(!strcmp(name, want[i]), "object %zu: '%s'", i, name);
+	}
+	MS_FREE(types, w.kept.classes.v);
+}
+
 static const struct {
 	uint64_t word; /* as in graph_kept.type_of */
 	const char *want;
@@ -60,11 +105,11 @@ int main(void)
 	w.graph.count = CASES;
 	w.kept.modules = &module;
 	w.kept.module_count = 1;
-	CHECK(!kept_find_types(&w, CASES), "types without words");
+	CHECK(!kept_find_types(&w, CASES, NULL), "types without words");
 	for (size_t i = 0; i < CASES; i++)
 		words[i] = cases[i].word;
 	w.kept.found.graph.type_of = words;
-	uint64_t *types = kept_find_types(&w, CASES + 1);
+	uint64_t *types = kept_find_types(&w, CASES + 1, NULL);
 	for (size_t i = 0; i < CASES; i++) {
 		const char *name = kept_type_name(&w.kept, types[i]) ?: "";
 		CHECK(!strcmp(name, cases[i].want), "case %zu: '%s', not '%s'", i, name,
@@ -73,5 +118,6 @@ int main(void)
 	CHECK(!types[CASES], "a node that is no block has type %llx",
 	      (unsigned long long)types[CASES]);
 	free(types);
+	test_classes();
 	return failures != 0;
 }
