@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Appends the names of its frames to a finished trace, so that the file is self-contained on any
  * machine.
- *
- * Blocks are first written to a memory file, then to the trace in one write with signals blocked.
- * If the write fails, the trace is truncated to its old end. If the process is killed, incomplete
- * blocks may follow the last end block: readers accept the trace as complete, and these blocks are
- * removed before symbols are appended again.
  */
 #include "symbols.h"
 #include "libcommon/base/thread.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -30,6 +18,7 @@
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
 #include "libcommon/trace/recording_private.h"
+#include "libcommon/trace/trace_tail.h"
 #include "frame_places.h"
 
 /* BLOCK_BYTES: size at which a symbols block is closed. MAX_CHAIN: a longer chain keeps its
@@ -50,29 +39,8 @@ struct wanted {
 	struct ms_recording *t;
 	struct ms_held_files held;
 	MS_ARRAY(struct wanted_frame) frames; /* sorted by module and address, the cheapest order */
-	/* fields of the last end block: */
-	MS_ARRAY(uint8_t) end;
-	uint64_t first_ns, last_ns;
-	uint64_t end_offset; /* position in the file after the end block */
-	uint32_t next_block; /* number of the first block to append at end_offset */
-	bool has_symbols;    /* the trace has symbols already, so there is nothing to look up */
-	bool open_symbols;   /* the symbols are incomplete: no end block follows them */
+	struct ms_trace_tail tail;
 };
-
-static void read_end(struct wanted *c, const struct ms_block *b)
-{
-	const struct ms_column *col = ms_block_column(b, MS_RECORDS_COLUMN);
-	if (!col)
-		return;
-	c->end.v = ms_xrealloc(c->end.v, col->size + 1, 1);
-	memcpy(c->end.v, col->data, col->size);
-	c->end.n = col->size;
-	c->first_ns = b->first_ns;
-	c->last_ns = b->last_ns;
-	c->end_offset = b->offset + b->bytes;
-	c->next_block = b->number + 1;
-	c->has_symbols = c->open_symbols;
-}
 
 static int by_module_and_address(const void *a, const void *b)
 {
@@ -93,40 +61,6 @@ static void choose_frames(struct wanted *c)
 	}
 	if (c->frames.n)
 		qsort(c->frames.v, c->frames.n, sizeof *c->frames.v, by_module_and_address);
-}
-
-/* Reads a finished trace without its events, which are skipped if possible. */
-static int read_trace(struct wanted *c, struct ms_trace *file, const char *path, struct ms_err *err)
-{
-	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_STACKS) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS) |
-			       MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_END) |
-			       MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_RETENTION);
-	struct ms_block b;
-	enum ms_trace_next next;
-	uint64_t end;
-	ms_trace_sparse(file, &end);
-	while ((next = ms_trace_next(file, types, 1, &b, err)) != MS_NEXT_EOF) {
-		if (next == MS_NEXT_ERROR)
-			return -1;
-		if (next != MS_NEXT_BLOCK)
-			continue;
-		if (b.type == MS_BLOCK_SYMBOLS)
-			c->open_symbols = true;
-		else
-			ms_recording_take(c->t, &b);
-		if (b.type == MS_BLOCK_END)
-			read_end(c, &b);
-	}
-	if (ms_trace_state(file) == MS_TRACE_GROWING)
-		return ms_err_set(err, "cannot add symbols to '%s': it is still being written",
-				  path);
-	if (ms_trace_state(file) != MS_TRACE_ENDED || !c->end.v)
-		return ms_err_set(
-			err, "cannot add symbols to '%s': it is incomplete (its end is missing)",
-			path);
-	if (!c->has_symbols)
-		choose_frames(c);
-	return 0;
 }
 
 /* ---- writing symbols ---- */
@@ -406,14 +340,13 @@ static void put_all(const struct wanted *c, struct ms_symbols *s, struct output 
 /* Writes the blocks to the memory file `fd`: symbols, then a copy of the end block. */
 static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, struct ms_err *err)
 {
-	struct output o = {.to = ms_trace_writer_append(fd, c->next_block, ZSTD_LEVEL, err),
-			   .ns = c->last_ns};
+	struct output o = {.to = ms_trace_writer_append(fd, c->tail.next_block, ZSTD_LEVEL, err),
+			   .ns = c->tail.last_ns};
 	if (!o.to)
 		return -1;
 	ms_record_writer_init(&o.w, NULL, 0);
 	put_all(c, s, &o, err);
-	struct ms_column end = {.id = MS_RECORDS_COLUMN, .data = c->end.v, .size = c->end.n};
-	if (!o.failed && ms_trace_write(o.to, MS_BLOCK_END, c->first_ns, c->last_ns, &end, 1, err))
+	if (!o.failed && ms_trace_tail_write(&c->tail, o.to, err))
 		o.failed = true;
 	ms_trace_writer_free(o.to);
 	MS_FREE(o.strings.v, o.string_index.slots, o.w.data);
@@ -423,78 +356,34 @@ static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, st
 
 /* ---- appending ---- */
 
-/* Writes all bytes after the end block; if that fails, truncates the file there. Signals that end
- * this process are delayed until this is done. */
-static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	int rc = ftruncate(fd, (off_t)end) < 0 ? -1 : ms_write_all(fd, data, n), saved = errno;
-	if (rc < 0 && ftruncate(fd, (off_t)end) < 0)
-		rc = -1; /* failed already: err keeps the first error */
-	errno = saved;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
-/* Appends the whole memory file to the trace after its end block, at `end`. Leaves the trace
- * unchanged if it is no longer the file whose status is `read`, or has another size. */
-static int append(int from, const char *path, const struct stat *read, uint64_t end,
-		  struct ms_err *err)
-{
-	int rc = -1, fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
-	struct stat st, added;
-	void *map = MAP_FAILED;
-	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 || fstat(from, &added) < 0) {
-		ms_err_sys(err, "cannot append to '%s'", path);
-		goto out;
-	}
-	if (st.st_size != read->st_size || st.st_dev != read->st_dev || st.st_ino != read->st_ino) {
-		ms_err_set(err, "cannot append to '%s': it changed while symbols were looked up",
-			   path);
-		goto out;
-	}
-	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);
-	if (map == MAP_FAILED || write_or_cut(fd, map, (size_t)added.st_size, end) < 0)
-		ms_err_sys(err, "cannot append to '%s'", path);
-	else
-		rc = 0;
-out:
-	if (map != MAP_FAILED)
-		munmap(map, (size_t)added.st_size);
-	ms_close(fd);
-	return rc;
-}
-
 int ms_symbols_embed(const char *path, struct ms_symbols *s, const struct ms_held_files *held,
 		     struct ms_err *err)
 {
 	struct wanted c = {.held = held ? *held : (struct ms_held_files){0}};
+	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_STACKS) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS) |
+			       MS_TYPE_BIT(MS_BLOCK_MODULES) | MS_TYPE_BIT(MS_BLOCK_INFO) |
+			       MS_TYPE_BIT(MS_BLOCK_RETENTION);
 	struct ms_symbols *own = NULL;
 	int rc = -1, memory = -1;
-	struct stat st;
-	struct ms_trace *file = ms_trace_open(path, err);
-	c.t = ms_recording_begin(file, path);
-	if (!c.t || !ms_trace_stat(file, &st) || read_trace(&c, file, path, err))
+	c.t = ms_trace_tail_read(&c.tail, path, types, "symbols", err);
+	if (!c.t)
 		goto out;
-	if (c.has_symbols) {
+	if (c.tail.has >> MS_BLOCK_SYMBOLS & 1) {
 		rc = 0;
 		goto out;
 	}
-	memory = memfd_create("memscope-symbols", MFD_CLOEXEC);
-	if (memory < 0) {
-		ms_err_sys(err, "cannot create a memfd");
+	choose_frames(&c);
+	memory = ms_trace_tail_memory(err);
+	if (memory < 0)
 		goto out;
-	}
 	if (!s)
 		s = own = ms_symbols_new(NULL);
 	if (!build_blocks(&c, s, memory, err))
-		rc = append(memory, path, &st, c.end_offset, err);
+		rc = ms_trace_tail_append(&c.tail, path, memory, err);
 out:
 	ms_close(memory);
 	ms_symbols_free(own);
 	ms_recording_close(c.t);
-	MS_FREE(c.frames.v, c.end.v);
+	MS_FREE(c.frames.v, c.tail.end.v);
 	return rc;
 }
