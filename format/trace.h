@@ -40,6 +40,7 @@ enum ms_block_type {
 	MS_BLOCK_BEFORE = 14,     /* records: MS_BEFORE_*; blocks from before an attachment */
 	MS_BLOCK_RESIDENT = 15,   /* records: MS_RESIDENT_*; measurements of resident memory */
 	MS_BLOCK_RETENTION = 16,  /* records: MS_RETENTION_*; what keeps live blocks reachable */
+	MS_BLOCK_SUMS = 17,       /* columns: MS_SUMS_*; appended after an end block */
 };
 
 /* Columns of an event block. An absent column is empty. */
@@ -108,6 +109,23 @@ enum ms_index_field {
 	MS_INDEX_TICK = 5,   /* events: tick of the first event; checkpoint: of the next event */
 	MS_INDEX_EVENT = 6,  /* events: number of the first event; checkpoint: of the next event */
 	MS_INDEX_EVENTS = 7, /* events in the block */
+};
+
+/* Columns of the block of sums: a digest of the blocks that it sums up, and the state of their replay
+ * at its end. All but the head are tables: varint number of rows, then for each figure a varint for
+ * each row. The figures of each table are those of the table of that name in
+ * libcommon/trace/sums.c. */
+enum ms_sums_column {
+	MS_SUMS_HEAD = 1, /* varints: version of the tables, digest */
+	MS_SUMS_TOTALS = 2,
+	MS_SUMS_SITES = 3,
+	MS_SUMS_OLDEST = 4,
+	MS_SUMS_LATE = 5,
+	MS_SUMS_THREADS = 6,
+	MS_SUMS_SIZES = 7,
+	MS_SUMS_SPANS = 8,
+	MS_SUMS_GROWN = 9,
+	MS_SUMS_HEAPS = 10,
 };
 
 /* Flags of a frame. */

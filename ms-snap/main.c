@@ -9,6 +9,7 @@
  * libcommon/trace/recording.h reads a trace, replay.h models the heap, snapshot_build.c brings
  * processes together, snapshot.h has the database, dataset.h appends it to a dataset.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "libcommon/base/progress.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/symbols/symbols.h"
+#include "libcommon/trace/sums.h"
 #include "libcommon/base/units.h"
 
 static void tell_trouble(const struct options *o, const char *why)
@@ -178,6 +180,25 @@ static struct ms_held_files *read_held(const struct options *o, struct ms_err *e
 	return NULL;
 }
 
+/* Status of --symbols=embed. */
+static int embedded;
+
+static void leave(int sig)
+{
+	(void)sig;
+	_exit(embedded);
+}
+
+/* Appends the sums of long recordings, from which a first screen is shown at once. A trace lacks
+ * nothing without them, so neither a failure counts nor the end of the time that ms-record allows. */
+static void add_sums(const struct options *o)
+{
+	struct ms_err ignored;
+	signal(SIGXCPU, leave);
+	for (size_t i = 0; i < o->inputs.n; i++)
+		ms_sums_append(o->inputs.v[i], MS_SUMS_EVENTS, &ignored);
+}
+
 /* Embeds symbols into each trace. If one fails, the others are still done. */
 static int embed(const struct options *o, struct ms_err *why)
 {
@@ -189,18 +210,18 @@ static int embed(const struct options *o, struct ms_err *why)
 	if (!held)
 		return -1;
 	struct ms_symbols *s = ms_symbols_new(&so);
-	int rc = 0;
 	for (size_t i = 0; i < o->inputs.n; i++) {
 		struct ms_err err = {0};
 		if (ms_symbols_embed(o->inputs.v[i], s, &held[i], &err) == 0)
 			continue;
 		fprintf(stderr, "ms-snap: %s\n", err.text);
-		rc = 2;
+		embedded = 2;
 	}
 	tell_trouble(o, ms_symbols_trouble(s));
 	ms_symbols_free(s);
 	held_free(held, o->inputs.n);
-	return rc;
+	add_sums(o);
+	return embedded;
 }
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include "libcommon/base/progress.h"
 #include "snapshot_insert.h"
 #include "libcommon/symbols/symbols.h"
+#include "libcommon/trace/sums.h"
 #include "libcommon/base/thread.h"
 #include "format/trace.h"
 
@@ -63,12 +64,43 @@ static void set_clock(struct build *b)
 	}
 }
 
+/* Uses the peak of `p`, the only process, as the peak of the sum. */
+static void take_sum(struct build *b, struct running *p)
+{
+	const struct ms_recording *t = p->keep.rec;
+	b->sum.peak = p->keep.share.at_peak = t->replay.peak_bytes;
+	b->sum.peak_ns = t->replay.peak_tick * t->head->tick_ns;
+}
+
+/* Takes the sums at the end of the trace of `p`, the only process, instead of replaying it, if there
+ * are any and nothing else is asked for. */
+static bool take_sums(struct build *b, struct running *p)
+{
+	const struct ms_recording *t = p->keep.rec;
+	if (b->all.n > 1 || !t->replay.brief || t->replay.moment_count || t->parts ||
+	    t->stop_tick != MS_NEVER || t->stop_event != MS_NEVER)
+		return false;
+	struct ms_recording *sums = ms_sums_open(p->path);
+	if (!sums || ms_has(&sums->end, MS_END_SUCCESSOR)) {
+		ms_recording_close(sums);
+		return false;
+	}
+	ms_recording_close(p->keep.rec);
+	p->keep.rec = sums;
+	p->ended = true;
+	take_sum(b, p);
+	ms_recording_park(sums);
+	return true;
+}
+
 int ms_build_start(struct build *b, struct running *p)
 {
 	if (ms_points_set(b, p) != 0)
 		return -1;
 	if (b->opt->taker && b->opt->no_site_details && !p->keep.counted_from)
 		ms_replay_brief(&p->keep.rec->replay);
+	if (take_sums(b, p))
+		return 0;
 	if (ms_progress_on()) {
 		p->keep.rec->on_block = show_progress;
 		p->keep.rec->on_block_arg = b;
@@ -325,14 +357,6 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 }
 
 /* ---- from an existing model ---- */
-
-/* Uses the peak of `p`, the only process, as the peak of the sum. */
-static void take_sum(struct build *b, struct running *p)
-{
-	const struct ms_recording *t = p->keep.rec;
-	b->sum.peak = p->keep.share.at_peak = t->replay.peak_bytes;
-	b->sum.peak_ns = t->replay.peak_tick * t->head->tick_ns;
-}
 
 sqlite3 *ms_snapshot_of(struct ms_recording *rec, const struct ms_build_options *opt,
 			struct ms_err *err)

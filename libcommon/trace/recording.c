@@ -6,6 +6,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
 #include "recording_private.h"
+#include "sums.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/replay/replay_sampled.h"
@@ -378,8 +379,13 @@ static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
 
 bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
 {
+	if (b->type == MS_BLOCK_SUMS)
+		return !t->skims || ms_sums_take(t, b);
+	ms_sums_note(t, b);
 	if (b->last_ns > t->last_ns && b->last_ns <= INT64_MAX && b->type != MS_BLOCK_SYMBOLS)
 		t->last_ns = b->last_ns;
+	if (t->skims && MS_TYPE_BIT(b->type) & MS_EVENT_TYPES)
+		return true;
 	if (b->type == MS_BLOCK_STACKS)
 		return take_stacks(t, b);
 	if (b->type == MS_BLOCK_CHECKPOINT)

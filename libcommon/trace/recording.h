@@ -150,6 +150,12 @@ struct ms_recording {
 				   thread uses `file` and `decoder` */
 	uint64_t offset;        /* bytes of the file processed, while reading ahead */
 
+	/* The following members are used only with sums (sums.h). */
+	bool skims;      /* events and checkpoints are checked, but not applied */
+	bool has_sums;   /* the replay has the state of the sums */
+	uint32_t digest; /* of the blocks so far, except end blocks and what is appended */
+	uint32_t end_digest, sums_digest; /* of the last end block; as the sums have it */
+
 	/* The following members are used only when a part of the trace is read. */
 	struct ms_trace_index index; /* set by ms_recording_open_parts */
 	bool parts;   /* opened by ms_recording_open_parts: all blocks are read already, except

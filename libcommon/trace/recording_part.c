@@ -5,6 +5,7 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/replay/replay_mapped.h"
+#include "sums.h"
 
 #include <string.h>
 
@@ -77,24 +78,39 @@ bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block 
  * failed. */
 static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, struct ms_err *err)
 {
+	bool skim = t->skims && MS_TYPE_BIT(e->type) & MS_EVENT_TYPES;
+	uint64_t want = skim                       ? MS_COLUMN_BIT(MS_COL_HEAD)
+			: e->type == MS_BLOCK_SUMS ? 1 /* all */
+						   : MS_ALL_COLUMNS;
 	return ms_trace_seek(t->file, e->offset) &&
-	       ms_recording_next_block(t, MS_TYPE_BIT(e->type), MS_ALL_COLUMNS, err) == 1 &&
+	       ms_recording_next_block(t, MS_TYPE_BIT(e->type), want, err) == 1 &&
 	       ms_trace_offset(t->file) == e->offset + e->bytes && !ms_recording_damaged(t);
 }
 
-/* Reads all blocks listed in t->index, except events and checkpoints. */
+/* Reads all blocks listed in t->index, except events and checkpoints; these too if sums are used. */
 static bool read_parts(struct ms_recording *t, struct ms_err *err)
 {
+	const uint64_t types = t->skims ? MS_ALL_TYPES | MS_TYPE_BIT(MS_BLOCK_SUMS)
+					: MS_ALL_TYPES & ~MS_EVENT_TYPES;
 	for (size_t i = 0; i < t->index.n; i++) {
 		const struct ms_index_entry *e = &t->index.v[i];
 		uint64_t bit = e->type < 64 ? MS_TYPE_BIT(e->type) : 0;
-		if (bit & MS_ALL_TYPES & ~MS_EVENT_TYPES && !read_entry(t, e, err))
+		if (bit & types && !read_entry(t, e, err))
 			return false;
 	}
 	return t->has_info && !ms_recording_damaged(t);
 }
 
-static struct ms_recording *open_parts(const char *path, bool ended, struct ms_err *err)
+static bool has_block(const struct ms_trace_index *x, unsigned type)
+{
+	for (size_t i = x->n; i-- > 0;)
+		if (x->v[i].type == type)
+			return true;
+	return false;
+}
+
+/* Opens a trace and reads its parts; with `sums` only if it has sums. */
+static struct ms_recording *open_parts(const char *path, bool ended, bool sums, struct ms_err *err)
 {
 	uint64_t end = 0;
 	struct ms_trace *file = strcmp(path, "-") == 0 ? NULL : ms_trace_open(path, err);
@@ -106,9 +122,11 @@ static struct ms_recording *open_parts(const char *path, bool ended, struct ms_e
 	if (!t)
 		return NULL;
 	t->parts = true;
+	t->skims = sums;
 	if (ended)
 		t->state = MS_TRACE_ENDED;
-	if (ms_trace_find_blocks(t->file, end, &t->index, err) > 0 && read_parts(t, err) &&
+	if (ms_trace_find_blocks(t->file, end, &t->index, err) > 0 &&
+	    (!sums || has_block(&t->index, MS_BLOCK_SUMS)) && read_parts(t, err) &&
 	    (!ended || t->has_end))
 		return t;
 	ms_recording_close(t);
@@ -117,12 +135,25 @@ static struct ms_recording *open_parts(const char *path, bool ended, struct ms_e
 
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err)
 {
-	return open_parts(path, true, err);
+	return open_parts(path, true, false, err);
 }
 
 struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err)
 {
-	return open_parts(path, false, err);
+	return open_parts(path, false, false, err);
+}
+
+struct ms_recording *ms_sums_open(const char *path)
+{
+	struct ms_err ignored = {0};
+	struct ms_recording *t = open_parts(path, true, true, &ignored);
+	if (t && !ms_sums_fit(t)) {
+		ms_recording_close(t);
+		return NULL;
+	}
+	if (t)
+		t->parts = false; /* nothing is missing */
+	return t;
 }
 
 /* ---- from a checkpoint on ---- */

@@ -233,7 +233,8 @@ static struct ms_block block_of(const struct ms_trace *t, const struct ms_block_
 				 .first_ns = h->first_ns,
 				 .last_ns = h->last_ns,
 				 .offset = ms_trace_position(t),
-				 .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h->payload};
+				 .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h->payload,
+				 .checksum = h->checksum};
 }
 
 /* Checks and decompresses the complete block at `start`. */

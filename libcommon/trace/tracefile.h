@@ -74,6 +74,7 @@ struct ms_block {
 	uint32_t number; /* from 0, consecutive */
 	uint64_t first_ns, last_ns;
 	uint64_t offset, bytes; /* position and size in the file */
+	uint32_t checksum;      /* of the stored bytes after the header */
 	const struct ms_column *columns;
 	size_t column_count;
 };
