@@ -179,17 +179,8 @@ static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 static int parse_op(const char **s, struct budget *b, const char *name, size_t n,
 		    struct ms_err *err)
 {
-	static const struct {
-		const char *s;
-		enum budget_op op;
-	} ops[] = {{">=", BUDGET_GE}, {"<=", BUDGET_LE}, {"==", BUDGET_EQ}, {"!=", BUDGET_NE},
-		   {">", BUDGET_GT},  {"<", BUDGET_LT},  {"=", BUDGET_EQ}};
-	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (strncmp(*s, ops[i].s, strlen(ops[i].s)) == 0) {
-			b->op = ops[i].op;
-			*s += strlen(ops[i].s);
-			return 0;
-		}
+	if (ms_op_read(s, &b->op))
+		return 0;
 	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%.*s'",
 			  b->text, (int)n, name);
 }

@@ -4,12 +4,11 @@
  */
 #pragma once
 
+#include "libcommon/base/operator.h"
 #include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
 
 struct ms_err;
-
-enum budget_op { BUDGET_GT, BUDGET_GE, BUDGET_LT, BUDGET_LE, BUDGET_EQ, BUDGET_NE };
 
 struct budget {
 	const char *text; /* the budget as typed; borrowed */
@@ -17,7 +16,7 @@ struct budget {
 	size_t site_length;
 	bool kept;     /* the pattern is of what keeps blocks alive, not of sites */
 	size_t figure; /* index in figures[], or in site_figures[] */
-	enum budget_op op;
+	enum ms_op op;
 	uint64_t value;
 	/* `change`: the budget limits a change between two runs. `delta`: the change is that of one
 	 * figure, summed over the matching sites if `site` is set; otherwise (no `delta`), the
@@ -64,7 +63,7 @@ enum figure_unit budget_unit(const struct budget *b);
  * hid sites that could match. */
 enum budget_result budget_check(const struct budget *b, struct model *m);
 /* Compares a figure with the limit of a budget. */
-enum budget_result budget_holds(enum budget_op op, long double v, long double limit);
+enum budget_result budget_holds(enum ms_op op, long double v, long double limit);
 /* Returns the site with the largest share of the budget's figure; NULL if sites do not have that
  * figure, or it is 0. */
 const struct site *budget_worst(const struct budget *b, struct model *m);

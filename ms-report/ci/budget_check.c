@@ -199,12 +199,9 @@ const char *budget_amount(const struct budget *b, struct model *m)
 			     : ms_arena_printf(&m->arena, "%llu", (unsigned long long)v);
 }
 
-enum budget_result budget_holds(enum budget_op op, long double v, long double limit)
+enum budget_result budget_holds(enum ms_op op, long double v, long double limit)
 {
-	const bool broken[] = {
-		[BUDGET_GT] = v > limit,  [BUDGET_GE] = v >= limit, [BUDGET_LT] = v < limit,
-		[BUDGET_LE] = v <= limit, [BUDGET_EQ] = v == limit, [BUDGET_NE] = v != limit};
-	return broken[op] ? BUDGET_BROKEN : BUDGET_HELD;
+	return ms_op_holds(op, v, limit) ? BUDGET_BROKEN : BUDGET_HELD;
 }
 
 enum budget_result budget_check(const struct budget *b, struct model *m)

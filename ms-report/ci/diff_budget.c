@@ -126,7 +126,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 		     : b->of == DIFF_FIGURES ? DIFF_LIVE
 					     : (int)b->of,
 	    kind = b->delta || b->kind == BUDGET_RENAMED ? -1 : b->kind;
-	bool least = b->op == BUDGET_LT || b->op == BUDGET_LE;
+	bool least = b->op == MS_OP_LT || b->op == MS_OP_LE;
 	const struct diff_row *worst = NULL;
 	for (size_t i = 0; d && i < d->rows.n; i++) {
 		const struct diff_row *x = &d->rows.v[i];
@@ -169,13 +169,13 @@ bool budget_is_about(const struct budget *b, const char *total)
 
 const char *budget_allows(const struct budget *b, struct model *m, bool ascii)
 {
-	static const char *const allowed[] = {[BUDGET_GT] = "\xe2\x89\xa4", [BUDGET_GE] = "<",
-					      [BUDGET_LT] = "\xe2\x89\xa5", [BUDGET_LE] = ">",
-					      [BUDGET_EQ] = "not",          [BUDGET_NE] = "just"};
+	static const char *const allowed[] = {[MS_OP_GT] = "\xe2\x89\xa4", [MS_OP_GE] = "<",
+					      [MS_OP_LT] = "\xe2\x89\xa5", [MS_OP_LE] = ">",
+					      [MS_OP_EQ] = "not",          [MS_OP_NE] = "just"};
 	const char *op = allowed[b->op];
-	if (ascii && b->op == BUDGET_GT)
+	if (ascii && b->op == MS_OP_GT)
 		op = "<=";
-	if (ascii && b->op == BUDGET_LT)
+	if (ascii && b->op == MS_OP_LT)
 		op = ">=";
 	if (!b->change)
 		return SAY("%s %s", op, budget_said(b, m, b->value));

@@ -117,18 +117,18 @@ static const struct {
 
 static const struct {
 	const char *in, *figure;
-	enum budget_op op;
+	enum ms_op op;
 	uint64_t value; /* UNKNOWN: refused */
 } budgets[] = {
-	{"peak_bytes > 64k", "peak_bytes", BUDGET_GT, 65536},
-	{"  peak_bytes>=1.5M\t", "peak_bytes", BUDGET_GE, 1572864},
-	{"frees<7", "frees", BUDGET_LT, 7},
-	{"frees <= 7", "frees", BUDGET_LE, 7},
-	{"unreachable_bytes != 0", "unreachable_bytes", BUDGET_NE, 0},
-	{"allocations = 3", "allocations", BUDGET_EQ, 3},
-	{"allocations == 18446744073709551614", "allocations", BUDGET_EQ, UNKNOWN - 1},
-	{"peak_time_ns > 2s", "peak_time_ns", BUDGET_GT, 2000000000},
-	{"peak_time_ns > 5", "peak_time_ns", BUDGET_GT, 5},
+	{"peak_bytes > 64k", "peak_bytes", MS_OP_GT, 65536},
+	{"  peak_bytes>=1.5M\t", "peak_bytes", MS_OP_GE, 1572864},
+	{"frees<7", "frees", MS_OP_LT, 7},
+	{"frees <= 7", "frees", MS_OP_LE, 7},
+	{"unreachable_bytes != 0", "unreachable_bytes", MS_OP_NE, 0},
+	{"allocations = 3", "allocations", MS_OP_EQ, 3},
+	{"allocations == 18446744073709551614", "allocations", MS_OP_EQ, UNKNOWN - 1},
+	{"peak_time_ns > 2s", "peak_time_ns", MS_OP_GT, 2000000000},
+	{"peak_time_ns > 5", "peak_time_ns", MS_OP_GT, 5},
 	{"peak_bytes > 0x10", NULL, 0, UNKNOWN},
 	{"peak_bytes >> 1", NULL, 0, UNKNOWN},
 	{"peak_bytes > 1 2", NULL, 0, UNKNOWN},
