@@ -84,6 +84,7 @@ static int record(const struct options *o)
 		return STATUS_OWN_FAILURE;
 	}
 	control_symbols(&c);
+	triggers_end(&c);
 	tell_over(&c);
 	if (o->quiet)
 		summary_failures(&c);

@@ -3,12 +3,14 @@
  */
 #include "options.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "format/trace.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 #include "ms-record/control/standby.h"
 #include "ms-record/control/tell.h"
 
@@ -84,14 +86,18 @@ static const struct ms_cli_option rows[] = {
 	 "memory that the search may use (default: an eighth of what is free)"},
 	{"retention-at", 0, "WHAT", NULL, MS_WHOLE(0), 0,
 	 "scan for leaks, and for what keeps blocks, while COMMAND runs"},
-	{"retention-at=live", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_live, "", NULL), 0,
+	{"retention-at=live", 0, "SIZE", ms_cli_size, MS_RANGE(moments.live, "", NULL), 0,
 	 "once SIZE is live"},
-	{"retention-at=rss", 0, "SIZE", ms_cli_size, MS_RANGE(record.scan.at_rss, "", NULL), 0,
+	{"retention-at=rss", 0, "SIZE", ms_cli_size, MS_RANGE(moments.rss, "", NULL), 0,
 	 "once SIZE is resident"},
-	{"retention-at=every", 0, "DUR", ms_cli_duration,
-	 MS_RANGE(record.scan.every_ns, "1s", NULL), 0, "every DUR, 1s or more"},
+	{"retention-at=every", 0, "DUR", ms_cli_duration, MS_RANGE(moments.every_ns, "1s", NULL), 0,
+	 "every DUR, 1s or more"},
 	{"retention-at=exit", 0, NULL, ms_cli_flag, MS_AT(record.session.hooks.exit), 0,
 	 "when COMMAND calls exit() or returns from main, before handlers and destructors run"},
+	{"when", 0, "'CONDITION: ACTION'", options_when, MS_AT(record.triggers), 0,
+	 "act when memory does something, such as 'rss > 2GiB: retention'; CONDITION: rss > SIZE, "
+	 "live > SIZE, live grows SIZE in DUR, cgroup > N%, failed, every DUR; ACTION: mark:NAME, "
+	 "leak-check, retention, resident, start, stop, checkpoint, exec:COMMAND"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "zstd compression level, 1 to 19 (default 3)"},
@@ -191,9 +197,10 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 }
 
 /* Refuses scans at moments when nothing is scanned then. */
-static int check_moments(const struct control_options *r, struct ms_err *err)
+static int check_moments(const struct options *o, struct ms_err *err)
 {
-	bool at = r->scan.at_live || r->scan.at_rss || r->scan.every_ns || r->session.hooks.exit;
+	const struct control_options *r = &o->record;
+	bool at = o->moments.live || o->moments.rss || o->moments.every_ns || r->session.hooks.exit;
 	const char *what = r->session.leak_mark ? "leak-check=mark" : "retention-at";
 	if (!r->session.leak_mark && !at)
 		return 0;
@@ -232,7 +239,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 					  "--%s cannot be combined with --sample: it needs all "
 					  "blocks",
 					  how[i]);
-	return check_moments(r, err);
+	return check_moments(o, err) || options_check_when(r, err) ? -1 : 0;
 }
 
 /* Refuses --sample with an option that needs all blocks, and a sampling seed without --sample. */
@@ -372,6 +379,26 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 	return 0;
 }
 
+/* Makes a trigger of each of --retention-at. */
+static void add_moments(struct options *o)
+{
+	struct triggers *t = &o->record.triggers;
+	char size[MS_UNIT_BUF], label[MS_UNIT_BUF + 8];
+	if (o->moments.live) {
+		snprintf(label, sizeof label, "live:%s", ms_format_size(size, o->moments.live));
+		triggers_add_moment(t, TRIGGER_LEVEL, TRIGGER_LIVE, o->moments.live, label);
+	}
+	if (o->moments.rss) {
+		snprintf(label, sizeof label, "rss:%s", ms_format_size(size, o->moments.rss));
+		triggers_add_moment(t, TRIGGER_LEVEL, TRIGGER_RSS, o->moments.rss, label);
+	}
+	if (o->moments.every_ns) {
+		snprintf(label, sizeof label, "every:%llus",
+			 (unsigned long long)(o->moments.every_ns / 1000000000));
+		triggers_add_moment(t, TRIGGER_EVERY, TRIGGER_TIME, o->moments.every_ns, label);
+	}
+}
+
 /* Derives options that several modules need in different forms. */
 static void derive(struct options *o)
 {
@@ -390,7 +417,9 @@ static void derive(struct options *o)
 	s->attached = r->pids.n != 0;
 	s->sharers = (uint32_t)r->pids.n;
 	s->leak_check = r->scan.wish != SCAN_NO;
-	s->begins_later = r->start_after_ns != 0;
+	add_moments(o);
+	s->begins_later = r->start_after_ns || triggers_action(&r->triggers, TRIGGER_START, ~0u);
+	s->judged = triggers_need_merge(&r->triggers);
 	s->moment_ms = r->scan.off || r->scan.wish != SCAN_AUTO || r->scan.retention == SCAN_NO
 			       ? 0
 			       : (uint32_t)(r->scan.ns / 1000000);
@@ -453,4 +482,5 @@ void options_free(struct options *o)
 {
 	MS_FREE(o->record.launch.env.v, o->record.pids.v);
 	hooks_free(&o->record.session.hooks);
+	triggers_free(&o->record.triggers);
 }

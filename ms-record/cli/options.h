@@ -12,6 +12,9 @@
 struct options {
 	struct control_options record;
 	struct poll_options poll;
+	struct {
+		uint64_t live, rss, every_ns; /* --retention-at; 0 = none */
+	} moments;
 	const char *tell, *tell_verb; /* --tell FILE VERB: send a request to a recorder; nothing is
 					 recorded */
 	bool quiet, report;           /* report: run ms-report at the end */
@@ -34,10 +37,13 @@ const char *options_behind(const struct options *o);
  * the option's table row specifies. */
 ms_cli_take options_follow, options_drop, options_fail_on, options_leak_check, options_leak_mark,
 	options_leak_align, options_leak_mask, options_start, options_env, options_keep,
-	options_hook, options_pid, options_rate, options_wait;
+	options_hook, options_pid, options_rate, options_wait, options_when;
 
 /* Checks that --keep and the other options can be combined. Returns 0, or -1 with `err` set. */
 int options_check_keep(const struct files_options *o, struct ms_err *err);
+/* Checks that the actions of --when and the other options can be combined. Returns 0, or -1 with
+ * `err` set. */
+int options_check_when(const struct control_options *r, struct ms_err *err);
 /* Checks the options for --poll, after all options are read: refuses options without effect.
  * Returns 0, or -1 with `err` set. */
 int options_check_poll(struct options *o, struct ms_err *err);

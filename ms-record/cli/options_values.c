@@ -221,6 +221,55 @@ int options_check_keep(const struct files_options *o, struct ms_err *err)
 	return 0;
 }
 
+/* ---- --when ---- */
+
+int options_when(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	return triggers_add(arg->to, arg->text, err);
+}
+
+/* Refuses scans when nothing is scanned while the command runs. */
+static int check_scans(const struct control_options *r, struct ms_err *err)
+{
+	const struct triggers *t = &r->triggers;
+	const char *leaks = triggers_action(t, TRIGGER_SCAN, ~0u),
+		   *resident = triggers_action(t, TRIGGER_RESIDENT, ~0u),
+		   *what = leaks ? leaks : resident;
+	bool off = r->scan.wish == SCAN_NO && (leaks || !r->session.resident);
+	const char *why = !what                      ? NULL
+			  : r->session.sample_bytes  ? "--sample: it needs all blocks"
+			  : off                      ? "--leak-check=no: nothing is scanned"
+			  : r->scan.wish == SCAN_YES ? "--leak-check=yes: that runs the command "
+						       "under ptrace, where it cannot be "
+						       "scanned while it runs"
+						     : NULL;
+	if (!why && r->scan.retention == SCAN_NO) {
+		what = triggers_action(t, TRIGGER_RETENTION, ~0u);
+		why = what ? "--retention=no" : NULL;
+	}
+	return why ? ms_err_set(err, "--when: '%s' cannot be combined with %s", what, why) : 0;
+}
+
+int options_check_when(const struct control_options *r, struct ms_err *err)
+{
+	const struct triggers *t = &r->triggers;
+	const char *to = r->files.output;
+	unsigned merged = 1u << TRIGGER_LIVE | 1u << TRIGGER_FAILED;
+	if (triggers_action(t, TRIGGER_START, ~0u) && (r->start_after_ns || r->session.start_mark))
+		return ms_err_set(err, "--when: 'start' cannot be combined with --start-after");
+	if (triggers_action(t, TRIGGER_START, merged))
+		return ms_err_set(err, "--when: 'start' cannot depend on 'live' or 'failed', which "
+				       "are not known before recording begins");
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].command && strstr(t->v[i].typed, "{trace}") && to &&
+		    (!strncmp(to, "fd:", 3) || !strcmp(to, "-")))
+			return ms_err_set(err,
+					  "--when: there is no {trace} with -o %s, which "
+					  "names no file",
+					  to);
+	return check_scans(r, err);
+}
+
 /* ---- --poll ---- */
 
 static int bad_rate(const struct ms_cli_arg *arg, struct ms_err *err)

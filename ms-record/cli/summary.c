@@ -316,6 +316,41 @@ static void print_exit(const struct control *c, const struct image *m)
 		line("exit", "no scan at exit in %zu further program%s", further, PLURAL(further));
 }
 
+/* Returns words for why a condition on the control group cannot have been true, or "". */
+static const char *never_words(const struct trigger *t, const struct trigger_count *n)
+{
+	return t->figure != TRIGGER_CGROUP  ? ""
+	       : !n->judged                 ? " (no control group with memory was found)"
+	       : n->unlimited && t->percent ? " (the control group has no limit)"
+					    : "";
+}
+
+/* Prints how often the conditions of --when were true. */
+static void print_triggers(const struct control *c)
+{
+	for (size_t i = 0; i < c->opt->triggers.n; i++) {
+		const struct trigger *t = &c->opt->triggers.v[i];
+		const struct trigger_count *n = &c->acting.counts[i];
+		if (!t->label && n->fired > 1)
+			line("when", "%s: %s times, first at %s, last at %s", t->text,
+			     COUNT(n->fired), DURATION(n->first_ns), DURATION(n->last_ns));
+		else if (!t->label && n->fired)
+			line("when", "%s: once, at %s", t->text, DURATION(n->first_ns));
+		else if (!t->label)
+			line("when", "%s: never%s", t->text, never_words(t, n));
+		if (n->images > 1 && !t->label)
+			line("", "in %s programs", COUNT(n->images));
+		if (n->unscanned)
+			line("", "%s scan%s could not be made: ms-record traces the program",
+			     COUNT(n->unscanned), PLURAL(n->unscanned));
+		if (n->failed)
+			line("", "%s of %s command%s failed: %s", COUNT(n->failed), COUNT(n->runs),
+			     PLURAL(n->runs), n->why);
+	}
+	if (c->acting.log_path)
+		line("", "output of the commands: '%s'", c->acting.log_path);
+}
+
 static void print_mapped(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -385,6 +420,8 @@ static void print_gaps(const struct control *c, const struct image *m)
 	if (!c->run.started_ns && c->opt->session.start_mark)
 		line("start", "the mark '%s' was never set: nothing was recorded",
 		     c->opt->session.start_mark);
+	else if (!c->run.started_ns && !c->opt->start_after_ns)
+		line("start", "no condition of --when that starts was true: nothing was recorded");
 	else if (!c->run.started_ns)
 		line("start",
 		     "the program ended within the %s of --start-after: nothing was recorded",
@@ -672,6 +709,7 @@ void summary_print(const struct control *c)
 	else if (!m->file || c->run.started_ns)
 		print_no_heap(c, m);
 	print_exit(c, m);
+	print_triggers(c);
 	print_mapped(c, m);
 	print_cost(m);
 	if (c->attached || c->attach)

@@ -23,6 +23,7 @@
 #include "libcommon/base/err.h"
 #include "ms-record/session/session.h"
 #include "tell.h"
+#include "triggers.h"
 #include "ms-record/write/writer.h"
 
 struct standby_attach;
@@ -64,6 +65,7 @@ struct control {
 	struct drain drain;
 	struct scanner *scanner;
 	struct tell tell;
+	struct acting acting; /* state of --when */
 	struct run run;
 	struct output *first; /* output for the command's first program image (process between two
 				 execs), until its handshake */
@@ -113,6 +115,8 @@ void control_end(struct control *c, struct session *s, int how, int status);
 /* Stops the recording of all program images; the command keeps running. `why` is shown at the
  * end. */
 void control_stop(struct control *c, const char *why);
+/* Begins to record, or ends a pause that was asked for from outside. */
+void control_resume(struct control *c);
 /* Makes signals readable from c->signals and handshakes from c->listener. Forks the child, which
  * waits before it executes the command found by launch_find. Returns 0, or -1 with `err` set. */
 int control_fork(struct control *c, struct ms_err *err);

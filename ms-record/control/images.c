@@ -113,7 +113,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 void images_settle(struct control *c, const struct session *s)
 {
 	struct image *i = add_session(c, s);
-	i->kept = !s->may_drop || !session_trivial(s);
+	i->kept = !s->may_drop || s->kept_for_sure || !session_trivial(s);
 	const char *unhooked = images_unhooked(i);
 	uint64_t elsewhere = images_elsewhere(i);
 	if (elsewhere)

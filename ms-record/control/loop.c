@@ -50,6 +50,7 @@ static bool reap(struct control *c)
 			continue;
 		}
 		*at = s->next;
+		triggers_over(c, s);
 		images_settle(c, s);
 		scanner_drop(c->scanner, s);
 		recording_free(s);
@@ -359,6 +360,12 @@ static void begin_recording(struct control *c, uint64_t now)
 		wake_up(&c->drain.wake);
 }
 
+void control_resume(struct control *c)
+{
+	begin_recording(c, clock_mono());
+	__atomic_store_n(&c->run.paused, 0, __ATOMIC_RELEASE);
+}
+
 /* Returns the time when -d stops the recording. */
 static uint64_t stop_time(const struct control *c)
 {
@@ -416,7 +423,6 @@ static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 static void tick(struct control *c)
 {
 	bool moved = false;
-	uint64_t rss = 0, at_ns;
 	reap_orphans(c);
 	for (struct session *s = c->sessions; s; s = s->next) {
 		if (s->ending == SESSION_RUNS && s->process.pid != c->launch.pid && is_gone(s))
@@ -424,9 +430,6 @@ static void tick(struct control *c)
 		if (s->ending != SESSION_RUNS)
 			continue;
 		moved |= samples_take(s, false);
-		if (c->opt->scan.at_rss)
-			rss = samples_rss_at(s, session_now(s), &at_ns);
-		scanner_moments(c->scanner, s, rss, clock_mono());
 		watch_exec(c, s);
 	}
 	uint64_t now = clock_mono();
@@ -458,6 +461,8 @@ static int timeout_ms(const struct control *c)
 {
 	uint64_t now = clock_mono(), next = c->sample_ns;
 	uint64_t start = c->start_ns + c->opt->start_after_ns;
+	if (triggers_next(c) < next)
+		next = triggers_next(c);
 	if (!c->stopped && stop_time(c) < next)
 		next = stop_time(c);
 	if (c->ended && !others_left(c, true) && now + WAIT_NS < next)
@@ -598,6 +603,7 @@ static void turn(struct control *c, int timeout)
 	look_again(c);
 	if (clock_mono() >= c->sample_ns)
 		tick(c);
+	triggers_turn(c);
 	show_end(c);
 	reap(c);
 	if (c->stopped && !c->sessions && !c->over)
@@ -696,6 +702,7 @@ void control_free(struct control *c)
 	descriptor_close(c->child);
 	multi_attach_free(c);
 	inject_free(c);
+	triggers_done(c);
 	scanner_free(c->scanner);
 	MS_FREE(c->launch.program, c->launch.guest, c->left.v);
 }

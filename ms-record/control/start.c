@@ -76,7 +76,7 @@ static int open_trace(struct control *c, struct ms_err *err)
 static void note_start(struct control *c)
 {
 	c->start_ns = clock_mono();
-	if (!c->opt->start_after_ns && !c->opt->session.start_mark)
+	if (!c->opt->session.begins_later && !c->opt->session.start_mark)
 		c->run.started_ns = c->start_ns;
 }
 
@@ -112,6 +112,7 @@ static int start(struct control *c, const struct control_options *o, struct ms_e
 			      .child = -1,
 			      .tell = {.epoll = -1, .event = -1, .listener = -1},
 			      .launch.status = 125};
+	triggers_start(c);
 	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
 		return ms_err_sys(err, "cannot get random bytes");
 	if (o->pids.n)

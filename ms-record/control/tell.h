@@ -89,6 +89,9 @@ int tell_start(struct tell *t);
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
 /* Receives requests, and continues jobs in progress. Never blocks. */
 void tell_turn(struct control *c);
+/* Tells whether the draining thread, which takes one request at a time, has one, or its result is
+ * being written. */
+bool tell_requests(const struct tell *t);
 /* Answers all requests to stop. Call once the traces are finished. */
 void tell_over(struct control *c);
 void tell_free(struct tell *t);

@@ -193,7 +193,6 @@ static void send_request(struct control *c, struct tell_job *j, enum drain_reque
 static bool begin(struct control *c, struct tell_job *j)
 {
 	bool over = c->stopped || c->over;
-	uint64_t never = 0;
 	char label[sizeof j->request.name + 16];
 	if (over && (j->verb == TELL_MARK || j->verb >= TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
 		     j->verb == TELL_RESUME))
@@ -213,9 +212,7 @@ static bool begin(struct control *c, struct tell_job *j)
 		__atomic_store_n(&c->run.paused, 1, __ATOMIC_RELEASE);
 		break;
 	case TELL_RESUME:
-		__atomic_compare_exchange_n(&c->run.started_ns, &never, clock_mono(), false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-		__atomic_store_n(&c->run.paused, 0, __ATOMIC_RELEASE);
+		control_resume(c);
 		break;
 	case TELL_STOP:
 		control_stop(c, "--tell");
@@ -252,9 +249,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	return false;
 }
 
-/* Tells whether the draining thread, which takes one request at a time, has one or its result is
- * being written. */
-static bool is_any_requested(const struct tell *t)
+bool tell_requests(const struct tell *t)
 {
 	for (const struct tell_job *j = t->first; j; j = j->next)
 		if (j->step == TELL_REQUESTED || j->step == TELL_WRITING)
@@ -282,7 +277,7 @@ static bool go_on(struct control *c, struct tell_job *j)
 		j->said = ms_xstrdup(scanned);
 		j->step = TELL_SCANNED;
 	}
-	if (j->step == TELL_SCANNED && !is_any_requested(&c->tell) && c->drain.started)
+	if (j->step == TELL_SCANNED && !tell_requests(&c->tell) && c->drain.started)
 		send_request(c, j, DRAIN_FLUSH);
 	if (j->said && !c->drain.started)
 		return answer(j->fd, j->how, "%s", j->said);
@@ -302,6 +297,8 @@ void tell_turn(struct control *c)
 	if (t->epoll < 0)
 		return;
 	receive_requests(t);
+	if (triggers_request(c)) /* the draining thread takes one request at a time */
+		return;
 	/* Jobs are processed one at a time. But a scan may take long, so the jobs behind it are
 	 * processed while it runs, except further scans and stops. */
 	bool scans = false;

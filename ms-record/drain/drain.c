@@ -51,6 +51,7 @@
 #define LONG_NS 100000000
 #define LONG_AFTER 20u /* rounds without records before sleeps become long */
 #define DEEP_NS 400000000
+#define JUDGED_NS 40000000 /* if --when depends on what is live: it is to be acted upon in 0.1 s */
 #define DEEP_AFTER (LONG_AFTER + 4u)
 #define ROUND_MOST (32 * RING_PART) /* maximum bytes read from one session in a round */
 #define MANY_BYTES 4096u            /* if a round reads more bytes, the next one follows soon */
@@ -371,9 +372,11 @@ static long patience(struct drain *d, uint64_t bytes)
 		return BUSY_NS;
 	if (attached)
 		return sparse ? SPARSE_NS : sampled ? IDLE_NS : ATTACHED_NS;
-	long most = d->idle > DEEP_AFTER || sampled ? DEEP_NS
-		    : d->idle > LONG_AFTER          ? LONG_NS
-						    : IDLE_NS;
+	bool judged = d->sessions.n && d->sessions.v[0]->opt->judged;
+	long most = judged                            ? JUDGED_NS
+		    : d->idle > DEEP_AFTER || sampled ? DEEP_NS
+		    : d->idle > LONG_AFTER            ? LONG_NS
+						      : IDLE_NS;
 	return most > IDLE_NS && most > longest(d) ? longest(d) : most;
 }
 

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct drain;
@@ -16,11 +18,24 @@ enum drain_request_kind {
 	DRAIN_REFRESH, /* update the pause state now, and return the figures */
 	DRAIN_FLUSH,   /* write all events up to now */
 	DRAIN_MARK,    /* insert a mark, then flush */
+	DRAIN_MARKS,   /* insert the marks of `marks`, and flush the images that these name */
+};
+
+/* Describes a mark in one program image (its number), whose trace is then kept. */
+struct drain_mark {
+	uint32_t image;
+	const char *name; /* borrowed; NULL = only flush */
+	bool checkpoint;  /* write the live blocks before the next event */
+};
+struct drain_marks {
+	struct drain_mark *v;
+	size_t n, cap;
 };
 
 struct drain_request {
 	enum drain_request_kind kind;
 	char name[256];
+	const struct drain_marks *marks; /* for DRAIN_MARKS; borrowed until done */
 	/* Results, valid once `done` is set: a ticket, and totals of the running program
 	 * images. */
 	uint64_t ticket; /* ticket of the last batch passed to the writing thread */

@@ -548,7 +548,8 @@ static bool run_apart(struct work *w)
 
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
-	bool resident = asker == SCAN_BY_TELL_RESIDENT;
+	bool told = asker == SCAN_BY_TELL || asker == SCAN_BY_TELL_RESIDENT;
+	bool resident = asker == SCAN_BY_TELL_RESIDENT || asker == SCAN_BY_RESIDENT;
 	struct work w = {.scanner = sc,
 			 .s = s,
 			 .q = s->scan,
@@ -589,7 +590,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 	}
 	__atomic_store_n(&sc->start_ns, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
-	if (asker == SCAN_BY_TELL || resident)
+	if (told)
 		add_answer(sc, &w);
 	scan_keep_free(&w);
 	resident_free(&w);

@@ -51,6 +51,9 @@ const struct scan_result *scan_result(const struct scan *s);
 /* Returns the session's event count, as of the draining thread's last round. May be called
  * from any thread. */
 uint64_t scan_events(const struct scan *q);
+/* Stores the bytes that are live and the number of failed allocations, as of the same round. May be
+ * called from any thread. */
+void scan_figures(const struct scan *q, uint64_t *live_bytes, uint64_t *failed);
 /* Tells whether the process is held at its end for a scan. Stores in *read the bytes of its memory
  * read so far, in *due about how many there are to read; 0 = not known yet. May be called from any
  * thread. */
@@ -82,10 +85,7 @@ struct scan_options {
 	enum scan_wish retention;
 	uint64_t retention_bytes; /* memory that the search for what keeps blocks may use; 0 = an
 				     eighth of what is free */
-	/* --retention-at: scans once this much is live, or resident, in bytes, and in steps of
-	 * every_ns; 0 = none */
-	uint64_t at_live, at_rss, every_ns;
-	unsigned align;   /* --leak-check=align: 1, 4 or 8 */
+	unsigned align;           /* --leak-check=align: 1, 4 or 8 */
 	uint64_t cleared; /* --leak-check=mask: bits of a word that are not part of an address */
 	uint64_t ns;      /* time limit of a scan */
 };
@@ -133,9 +133,13 @@ void scan_trace_free(struct scan_trace *t);
  * answer also says what keeps most. Returns false if scans, or with `kept` searches for what keeps
  * blocks, are off. */
 bool scanner_ask(struct scanner *sc, const char *resident, bool kept);
-/* Starts the scans of --retention-at that are due now; `rss`: resident bytes; 0 = not known.
- * `now_ns`: CLOCK_MONOTONIC. */
-void scanner_moments(struct scanner *sc, struct session *s, uint64_t rss, uint64_t now_ns);
+/* Starts a scan of one session as soon as it can be scanned, with the label "WHAT:VALUE", or "VALUE"
+ * if `what` is NULL; `resident`: for resident memory only. A scan that is already waiting takes its
+ * place, or the other way round. Returns a ticket; 0 = the process cannot be scanned while it runs. */
+uint64_t scanner_ask_one(struct scanner *sc, struct session *s, const char *what, const char *value,
+			 bool resident);
+/* Tells whether the scan with that ticket is over. */
+bool scanner_did_one(struct scanner *sc, const struct session *s, uint64_t ticket);
 /* Returns the answer once: a line for each process, "" if none runs. NULL: not ready yet. */
 const char *scanner_answer(struct scanner *sc);
 /* Tells whether every process in the answer was scanned, except those that ended meanwhile. */

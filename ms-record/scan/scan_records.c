@@ -18,6 +18,12 @@ uint64_t scan_events(const struct scan *q)
 	return __atomic_load_n(&q->events, __ATOMIC_RELAXED);
 }
 
+void scan_figures(const struct scan *q, uint64_t *live_bytes, uint64_t *failed)
+{
+	*live_bytes = __atomic_load_n(&q->live_bytes, __ATOMIC_RELAXED);
+	*failed = __atomic_load_n(&q->failed, __ATOMIC_RELAXED);
+}
+
 bool scan_holds(const struct scan *q, uint64_t *read, uint64_t *due)
 {
 	*read = __atomic_load_n(&q->read_bytes, __ATOMIC_RELAXED);
@@ -251,7 +257,8 @@ void scan_put_result(struct work *w)
 	const char *const labels[] = {[SCAN_BY_END] = "end",
 				      [SCAN_BY_TELL] = "request",
 				      [SCAN_BY_MARK] = q->label,
-				      [SCAN_BY_TELL_RESIDENT] = w->scanner->label};
+				      [SCAN_BY_TELL_RESIDENT] = w->scanner->label,
+				      [SCAN_BY_RESIDENT] = q->label};
 	const char *label = labels[w->request.asker];
 	struct ms_verdict_scan head = {.label = label,
 				       .label_size = strlen(label),

@@ -25,8 +25,9 @@
 enum scan_asker {
 	SCAN_BY_END,           /* the process ends, and the guest holds a thread of it */
 	SCAN_BY_TELL,          /* --tell, whose client waits for the answer */
-	SCAN_BY_MARK,          /* a mark, or a moment of --retention-at */
+	SCAN_BY_MARK,          /* a mark, or a trigger of --when or --retention-at */
 	SCAN_BY_TELL_RESIDENT, /* --tell resident: no verdicts */
+	SCAN_BY_RESIDENT,      /* the same, by --when */
 };
 
 /* Describes a copy of the process that never runs: scan_frozen.c. */
@@ -104,13 +105,14 @@ struct scan {
 	uint64_t end_stamp; /* stamp after which the process is held; 0 = not held */
 	int end_known;      /* atomic: everything before `end_stamp` is merged */
 	/* figures of the draining thread's last round; atomic */
-	uint64_t live_bytes, live_blocks, events;
+	uint64_t live_bytes, live_blocks, events, failed;
 	uint32_t end_seen; /* the guest's end_state in that round */
-	/* moments of --retention-at, for the control thread: which are over; the next one */
-	bool was_live, was_resident;
-	uint64_t every_ns;
 	/* The next members are protected by the scanner's lock. */
-	bool due; /* a mark or a moment has requested a scan: */
+	bool due;          /* a mark or a moment has requested a scan: */
+	bool due_resident; /* of resident memory only */
+	/* number of scans requested so far; of the last one that is queued or running; and that is
+	 * over */
+	uint64_t asked, taken, did;
 	char due_label[sizeof "mark:" + 255];
 	char label[sizeof "mark:" + 255]; /* label of the scan that is queued or running for it */
 	/* numbers of the moments at which the guest holds a thread for these; 0 = it does not */

@@ -3,7 +3,6 @@
  * scans.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/base/units.h"
 #include "libcommon/proc/proc.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
@@ -110,9 +108,11 @@ static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
  * with sc->lock held. */
 static void set_due(struct scan *q, const char *what, const char *value, uint32_t moment)
 {
+	q->asked++;
 	if (q->due_moment && !moment)
 		return;
 	q->due = true;
+	q->due_resident = false;
 	q->due_moment = moment;
 	snprintf(q->due_label, sizeof q->due_label, value ? "%s:%s" : "%s", what, value);
 }
@@ -124,11 +124,12 @@ static void queue_due(struct scanner *sc, struct session *s)
 	if (!q->due || __atomic_load_n(&q->busy, __ATOMIC_ACQUIRE))
 		return;
 	q->due = false;
+	q->taken = q->asked;
 	memcpy(q->label, q->due_label, sizeof q->label);
 	q->moment = q->due_moment;
 	q->due_moment = 0;
 	if (keep(s))
-		queue(sc, s, SCAN_BY_MARK);
+		queue(sc, s, q->due_resident ? SCAN_BY_RESIDENT : SCAN_BY_MARK);
 }
 
 bool scanner_is_undecided(struct scanner *sc, pid_t pid)
@@ -378,6 +379,7 @@ void scan_look(struct session *s)
 	__atomic_store_n(&q->live_bytes, s->stats.live_bytes, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
+	__atomic_store_n(&q->failed, s->stats.failed, __ATOMIC_RELAXED);
 	look_at_end(s, held);
 	q->end_seen = end;
 	scan_keep_look(s);
@@ -404,40 +406,30 @@ bool scan_is_held(const struct session *s)
 	       s->scan->end_seen != MG_END_HELD;
 }
 
-/* Requests a scan of the session as soon as it can be scanned. */
-static void ask_at(struct scanner *sc, struct session *s, const char *what, const char *value)
+uint64_t scanner_ask_one(struct scanner *sc, struct session *s, const char *what, const char *value,
+			 bool resident)
 {
+	uint64_t ticket = 0;
+	if (!sc->started)
+		return 0;
 	pthread_mutex_lock(&sc->lock);
 	if (!sc->tree && s->process.pid != sc->traced && !sc->stop) {
-		set_due(s->scan, what, value, 0);
+		struct scan *q = s->scan;
+		set_due(q, what ?: value, what ? value : NULL, 0);
+		q->due_resident = resident && !q->due_moment;
+		ticket = q->asked;
 		queue_due(sc, s);
 	}
 	pthread_mutex_unlock(&sc->lock);
+	return ticket;
 }
 
-void scanner_moments(struct scanner *sc, struct session *s, uint64_t rss, uint64_t now_ns)
+bool scanner_did_one(struct scanner *sc, const struct session *s, uint64_t ticket)
 {
-	const struct scan_options *o = sc->opt;
-	struct scan *q = s->scan;
-	char text[MS_UNIT_BUF];
-	if (!sc->started || !(o->at_live || o->at_rss || o->every_ns))
-		return;
-	if (o->at_live && !q->was_live &&
-	    __atomic_load_n(&q->live_bytes, __ATOMIC_RELAXED) >= o->at_live) {
-		q->was_live = true;
-		ask_at(sc, s, "live", ms_format_size(text, o->at_live));
-	}
-	if (o->at_rss && !q->was_resident && rss >= o->at_rss) {
-		q->was_resident = true;
-		ask_at(sc, s, "rss", ms_format_size(text, o->at_rss));
-	}
-	if (!q->every_ns)
-		q->every_ns = now_ns;
-	if (!o->every_ns || now_ns - q->every_ns < o->every_ns)
-		return;
-	q->every_ns = now_ns;
-	snprintf(text, sizeof text, "%" PRIu64 "s", o->every_ns / 1000000000);
-	ask_at(sc, s, "every", text);
+	pthread_mutex_lock(&sc->lock);
+	bool did = s->scan->did >= ticket;
+	pthread_mutex_unlock(&sc->lock);
+	return did;
 }
 
 /* Runs the queued scans one after the other. */
@@ -456,6 +448,8 @@ static void *run(void *arg)
 		scan_work_on(sc, o.session, o.asker);
 		pthread_mutex_lock(&sc->lock);
 		__atomic_store_n(&o.session->scan->busy, 0, __ATOMIC_RELEASE);
+		if (o.asker == SCAN_BY_MARK || o.asker == SCAN_BY_RESIDENT)
+			o.session->scan->did = o.session->scan->taken;
 		if (o.asker != SCAN_BY_END)
 			queue_due(sc, o.session);
 		bool told = o.asker == SCAN_BY_TELL || o.asker == SCAN_BY_TELL_RESIDENT;

@@ -209,6 +209,12 @@ void samples_held(struct session *s)
 		put(s, &f, false);
 }
 
+uint64_t samples_rss(const struct session *s)
+{
+	struct ms_proc_statm m;
+	return s->sampler && ms_proc_read_statm(&s->sampler->proc, &m) ? m.rss : 0;
+}
+
 uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns)
 {
 	uint64_t best = 0, distance = UINT64_MAX;

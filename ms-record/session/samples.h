@@ -19,6 +19,8 @@ bool samples_take(struct session *s, bool last);
 /* Takes a last sample of a process held at its end, as its memory soon becomes unreadable (any
  * thread). */
 void samples_held(struct session *s);
+/* Returns RSS now; 0 = not known (control thread). */
+uint64_t samples_rss(const struct session *s);
 /* Returns RSS in the sample nearest to `ns`, and the time of that sample; 0 = none. */
 uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns);
 void samples_free(struct sampler *p);

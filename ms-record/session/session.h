@@ -42,6 +42,7 @@ struct session_options;
 struct drained;
 struct pool;
 struct scan;
+struct trigger_states;
 
 #define SESSION_RINGS MG_RINGS_MOST
 
@@ -346,7 +347,8 @@ struct session {
 
 	/* The next members are used by the control thread only. */
 	struct sampler *sampler;
-	struct guest_account guest; /* copied from the guest at the end */
+	struct trigger_states *triggers; /* of control/triggers.c; NULL = nothing judged yet */
+	struct guest_account guest;      /* copied from the guest at the end */
 };
 
 /* Makes a session with shared memory for the process `pid`; `opt` and `writer` are borrowed, `out`

@@ -19,7 +19,8 @@ struct session_options {
 	bool no_interpreter;    /* frames of an interpreter are not read */
 	bool leak_check;        /* leak scans are enabled: no --leak-check=no */
 	bool resident;          /* resident memory is recorded at scans and at the end */
-	bool begins_later;      /* --start-after DUR */
+	bool begins_later;      /* --start-after DUR, or start of --when */
+	bool judged;            /* live or failed of --when: figures must not be old */
 	const char *start_mark; /* --start-after mark:NAME; NULL = none */
 	const char *leak_mark;  /* NAME of --leak-check=mark:NAME; NULL = none */
 	uint32_t end_wait_ms;   /* longest delay of the process's exit for a leak scan; 0 = none */

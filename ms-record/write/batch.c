@@ -31,7 +31,7 @@ void batch_reset(struct batch *b)
 	for (size_t i = 0; i < BATCH_RECORDS; i++)
 		ms_record_writer_init(&b->records[i], b->records[i].data, b->records[i].room);
 	b->frames.n = b->nodes.n = b->events.n = 0;
-	b->ends = b->close = false;
+	b->ends = b->close = b->checkpoint = false;
 	b->on_live = NULL;
 	b->next = NULL;
 }

@@ -54,6 +54,7 @@ struct batch {
 	void *on_live_arg;
 	uint64_t first_ns, last_ns;
 	struct stats stats; /* totals of the process up to the last of these events */
+	bool checkpoint;    /* a checkpoint is to follow, before the next events */
 	bool ends;          /* the open event block ends with these events */
 	bool close;         /* the last batch of its trace */
 };

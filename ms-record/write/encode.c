@@ -177,10 +177,10 @@ static bool checkpoint_due(const struct output *o)
 	const struct checkpoints *c = &o->checkpoints;
 	uint64_t blocks = live_list_blocks(c->live);
 	uint64_t expected = blocks * c->bytes_per_1000 / 1000 + 256;
-	return c->events >= CHECKPOINT_EVENTS &&
-	       c->events / CHECKPOINT_EVENTS_PER_BLOCK >= blocks &&
-	       (ms_trace_writer_bytes(o->trace) - c->bytes) / CHECKPOINT_SHARE >= expected &&
-	       limit_room(o) / CHECKPOINT_ROOM >= expected;
+	bool due = c->events >= CHECKPOINT_EVENTS &&
+		   c->events / CHECKPOINT_EVENTS_PER_BLOCK >= blocks &&
+		   (ms_trace_writer_bytes(o->trace) - c->bytes) / CHECKPOINT_SHARE >= expected;
+	return (due || c->asked) && limit_room(o) / CHECKPOINT_ROOM >= expected;
 }
 
 /* Writes a checkpoint before the events of `b` if one is due. */
@@ -204,6 +204,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	limit_grown(o);
 	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);
 	c->events = 0;
+	c->asked = false;
 	return 0;
 }
 
@@ -366,6 +367,7 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 	if (write_stacks(b, err) || write_events(e, b, err) ||
 	    write_records(b, BATCH_TYPES - 1, err))
 		return -1;
+	b->out->checkpoints.asked |= b->checkpoint;
 	if (b->on_live)
 		b->on_live(b->on_live_arg, b->out->checkpoints.live);
 	return write_many(b, MS_BLOCK_VERDICTS, &b->verdicts, err) ||

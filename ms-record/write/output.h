@@ -20,6 +20,7 @@ struct live_list;
 /* Holds the writing thread's state for the checkpoints of a trace. */
 struct checkpoints {
 	struct live_list *live;  /* NULL before the first event */
+	bool asked;              /* one is to be written, whether it is due or not */
 	uint64_t events, bytes;  /* events since the last checkpoint; file size just after it */
 	uint64_t bytes_per_1000; /* bytes of the last checkpoint, per 1000 blocks */
 	uint64_t position,

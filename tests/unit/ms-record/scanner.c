@@ -444,41 +444,36 @@ static void look_case(uint32_t state, unsigned how)
 	is("the mark is seen", session.leak_mark_due, mark && !by);
 }
 
-/* The scans of --retention-at, a moment each: once something is as large, and in steps. */
-static void check_moments(void)
+/* Scans of one session, as triggers ask for: one that waits is over with the one that took its place. */
+static void check_asked_one(void)
 {
+	uint64_t first, second, third;
 	begin();
-	opt.at_live = 3 << 20;
-	opt.at_rss = 5 << 20;
-	opt.every_ns = 2000000000;
-	scanner_moments(sc, &session, 0, 100);
-	queued("nothing is as large", "");
-	scan.live_bytes = 3 << 20;
-	scanner_moments(sc, &session, (5 << 20) - 1, 2000000099);
-	queued("live", "s2 ");
+	first = scanner_ask_one(sc, &session, NULL, "live:3.0 MiB", false);
+	queued("at once", "s2 ");
 	is("its label", strcmp(scan.label, "live:3.0 MiB"), 0);
-	sc->queue.n = 0;
-	scan.busy = 0;
-	scanner_moments(sc, &session, 5 << 20, 2000000099);
-	queued("resident", "s2 ");
-	is("its label", strcmp(scan.label, "rss:5.0 MiB"), 0);
-	scanner_moments(sc, &session, 5 << 20, 2000000100);
-	queued("every, while one waits", "s2 ");
+	second = scanner_ask_one(sc, &session, "mark", "here", true);
+	queued("while one waits", "s2 ");
 	is("due", scan.due, true);
-	is("its label is for later", strcmp(scan.due_label, "every:2s"), 0);
+	is("its label is for later", strcmp(scan.due_label, "mark:here"), 0);
+	is("what is asked is not over", scanner_did_one(sc, &session, first), false);
+	third = scanner_ask_one(sc, &session, "mark", "there", true);
 	sc->queue.n = 0;
 	scan.busy = 0;
-	scan.due = false;
-	scanner_moments(sc, &session, 5 << 20, 4000000099);
-	queued("all that is over", "");
-	scanner_moments(sc, &session, 5 << 20, 4000000100);
-	queued("every", "s2 ");
+	scan.did = scan.taken;
+	is("the first is over", scanner_did_one(sc, &session, first), true);
+	is("the second is not", scanner_did_one(sc, &session, second), false);
+	queue_due(sc, &session);
+	queued("resident memory", "s4 ");
+	is("the last label", strcmp(scan.label, "mark:there"), 0);
+	scan.did = scan.taken;
+	is("the second is over with the third", scanner_did_one(sc, &session, second), true);
+	is("the third", scanner_did_one(sc, &session, third), true);
 	sc->queue.n = 0;
 	scan.busy = 0;
 	sc->traced = 5;
-	scanner_moments(sc, &session, 5 << 20, 6000000100);
+	is("a traced one", scanner_ask_one(sc, &session, NULL, "every:1s", false), 0);
 	queued("a traced one", "");
-	opt.at_live = opt.at_rss = opt.every_ns = 0;
 }
 
 /* A thread that the guest holds at a moment: it may sleep unless there is a filter; a child of vfork goes
@@ -523,7 +518,7 @@ static void check_look(void)
 	for (int i = 0; i < 48; i++)
 		held_case(i & 1, i & 2, i & 4, i & 8, i < 16 ? 4 : i < 32 ? 0 : 8);
 	write_status("status", 0);
-	check_moments();
+	check_asked_one();
 	for (uint32_t state = MG_END_NONE; state <= MG_END_LATE; state++)
 		for (unsigned how = 0; how < 32; how++)
 			look_case(state, how);

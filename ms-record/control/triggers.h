@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Triggers: what --when does once a condition is true, and the scans of --retention-at.
+ *
+ * The control thread judges all conditions every TRIGGER_LOOK_NS, in each program image apart. A
+ * trigger that fires sets marks at once, then has the process scanned, then stops the recording,
+ * and runs its command last, when all of that is in the trace. Nothing here waits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/operator.h"
+#include "ms-record/base/cgroup.h"
+#include "ms-record/drain/drain_requests.h"
+
+struct control;
+struct ms_err;
+struct session;
+
+#define TRIGGER_LOOK_NS UINT64_C(40000000)
+#define TRIGGER_TIMES 10u /* firings in a program image, unless the trigger says otherwise */
+/* longest run of a command; number of commands that run at a time */
+#define TRIGGER_RUN_NS UINT64_C(60000000000)
+#define TRIGGER_RUNS 4u
+
+enum trigger_kind {
+	TRIGGER_LEVEL, /* a figure is larger or smaller than `limit` */
+	TRIGGER_GROWS, /* a figure rises by `limit` within `ns` */
+	TRIGGER_EVENT, /* an allocation failed, or memory.events of the control group has one more */
+	TRIGGER_EVERY, /* `ns` have passed */
+};
+enum trigger_figure { TRIGGER_RSS, TRIGGER_LIVE, TRIGGER_CGROUP, TRIGGER_FAILED, TRIGGER_TIME };
+enum {
+	TRIGGER_SCAN = 1,      /* leak-check, and unless it is off what keeps blocks reachable */
+	TRIGGER_RETENTION = 2, /* the same scan, which must tell what keeps blocks */
+	TRIGGER_RESIDENT = 4,
+	TRIGGER_START = 8,
+	TRIGGER_STOP = 16,
+	TRIGGER_CHECKPOINT = 32,
+};
+
+struct trigger {
+	char *text; /* the condition as typed, which names its mark; its other texts follow it */
+	const char *label; /* of its scan; NULL = "mark:TEXT". With one no mark is set */
+	enum trigger_kind kind;
+	enum trigger_figure figure;
+	enum ms_op op;
+	bool percent; /* the figure of a control group is a share of its limit */
+	uint64_t limit, ns;
+	enum cgroup_event event;
+	uint64_t times;   /* most firings in a program image; 0 = any number */
+	unsigned actions; /* bit set of TRIGGER_* */
+	struct {
+		const char **v;
+		size_t n, cap;
+	} marks;           /* mark:NAME */
+	char *command;     /* exec, for sh -c: values are in its environment; NULL = none */
+	const char *typed; /* the command as typed */
+};
+
+struct triggers {
+	struct trigger *v;
+	size_t n, cap;
+};
+
+/* Adds a trigger "CONDITION[, N times]: ACTION[, ACTION...]", as described in ms-record(1).
+ * Returns 0, or -1 with `err` set. */
+int triggers_add(struct triggers *t, const char *text, struct ms_err *err);
+/* Adds a scan of --retention-at, with the label that its trace gets; copied. */
+void triggers_add_moment(struct triggers *t, enum trigger_kind kind, enum trigger_figure figure,
+			 uint64_t value, const char *label);
+/* Returns the first action of the bit set `actions` that a trigger has, by its name, or NULL;
+ * `figures`: only of triggers on these figures (bit set). */
+const char *triggers_action(const struct triggers *t, unsigned actions, unsigned figures);
+/* Tells whether a trigger depends on what the merge finds: live blocks, failed allocations. */
+bool triggers_need_merge(const struct triggers *t);
+void triggers_free(struct triggers *t);
+
+/* ---- while recording: triggers.c, triggers_act.c ---- */
+
+/* Counts the firings of a trigger in all program images. */
+struct trigger_count {
+	uint64_t fired, first_ns, last_ns; /* ns since the start of the run */
+	uint32_t images;                   /* number of program images in which it fired */
+	uint64_t unscanned;                /* scans that could not be made */
+	uint64_t runs, failed;             /* commands run; those that failed */
+	char why[64];                      /* how the last one failed */
+	bool judged, unlimited; /* judged: its figure was known once; unlimited: the control group
+				   had no limit */
+};
+
+struct firing;
+struct trigger_run;
+struct trigger_state;
+
+struct acting {
+	struct trigger_count *counts; /* one for each trigger */
+	uint64_t look_ns;             /* time of the next look */
+	struct firing *first;
+	MS_ARRAY(struct cgroup) cgroups;
+	/* Marks for the draining thread: those collected for the next request, and those of the
+	 * request in progress. A span of requests is numbered: firings wait for their own. */
+	struct drain_marks next, sent;
+	struct drain_request request;
+	bool requested;
+	uint64_t collected, merged, written; /* number of the next request; of the last one merged,
+						and written */
+	struct trigger_run *runs;
+	int log; /* output of commands; -1 = not open */
+	char *log_path;
+};
+
+void triggers_start(struct control *c);
+/* Judges the conditions if it is time to, and goes on with what fired. */
+void triggers_turn(struct control *c);
+/* Returns the time of the next look; UINT64_MAX = there are no triggers. */
+uint64_t triggers_next(const struct control *c);
+/* Tells whether the draining thread has a request of triggers. */
+bool triggers_request(const struct control *c);
+/* Judges a program image that is over for the last time: allocations may have failed since. */
+void triggers_over(struct control *c, struct session *s);
+/* Runs the commands that are left and waits for all. Call once the traces are finished. */
+void triggers_end(struct control *c);
+void triggers_done(struct control *c);
+
+/* ---- between triggers.c and triggers_act.c ---- */
+
+/* Begins the actions of a trigger. `rss`: resident bytes. */
+void triggers_fire(struct control *c, struct session *s, size_t index, uint64_t rss);
+/* Tells whether actions of that trigger are still due in a program image. */
+bool triggers_acts(const struct control *c, uint32_t image, size_t index);
+/* Goes on with all actions. */
+void triggers_act(struct control *c);
+/* Runs the command of a trigger as soon as fewer than TRIGGER_RUNS are running. Keeps none of the
+ * arguments. */
+void triggers_run(struct control *c, size_t index, const char *program, pid_t pid, uint64_t rss,
+		  const char *trace);
+/* Starts commands that wait, and looks for those that ended. Returns whether any are left. */
+bool triggers_runs(struct control *c);
+/* Ends all commands. */
+void triggers_kill(struct control *c);
