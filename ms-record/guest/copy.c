@@ -50,7 +50,7 @@ uint32_t mg_send_copy(struct mg_writer *t, const uint64_t *frame)
 	MG_TAKE_REGISTERS(r, frame);
 	if (!copy_allowed(t))
 		return MG_F_NOT_TAKEN;
-	uint64_t start = r[MG_REG_SP] & ~UINT64_C(7), caller = (uint64_t)(frame + 2);
+	uint64_t start = r[MG_REG_SP] & ~UINT64_C(7), caller = MG_FRAME_SP(frame);
 	uint32_t flags = MG_F_STACK | MG_F_COPIED;
 	struct mg_range own;
 	bool known = mg_own_stack(start, &own);

@@ -33,27 +33,31 @@ struct mg_frame {
 	uint64_t bp;
 	uint32_t checks_to; /* number of entries of `checks` for this frame and all frames before
 			       it */
-	uint32_t need;      /* 1 = bp belongs to the frame's state and is compared */
+	uint32_t need;      /* bit 0: bp belongs to the frame's state and is compared; above it,
+			       mg_above of the frame */
 };
 
 /* Describes a frame found by a walk, and the step from the frame to its caller. Walks begin at the
  * innermost frame. */
 struct mg_step {
-	/* slot: address from which ip was read, which is the frame's sp - 8 */
+	/* slot: address from which ip was read (mg_slot_of) */
 	uint64_t ip, slot, bp;
-	/* a rule in the thread's own table, or MG_STEP_OTHER | enum mg_rule_need */
+	/* a rule in the thread's own table, or MG_STEP_OTHER | enum mg_rule_need; with
+	 * MG_STEP_ABOVE of mg_above of the frame */
 	uint64_t rule;
 	/* addresses from which bp and sp of the caller's frame were read, 0 = none; undefined
 	 * without MG_STEP_OTHER */
 	uint64_t bp_slot, cfa_slot;
 };
 #define MG_STEP_OTHER (UINT64_C(1) << 63)
+#define MG_STEP_ABOVE(above) ((uint64_t)(above) << 32)
+#define MG_ABOVE_END (UINT32_C(1) << 31)
 
 /* Holds a thread's data for recording, with its ring, which has the same index. The members that
  * every event needs come first and fill two cache lines; the members that a sample needs fill
  * three. */
 struct mg_writer {
-	uint64_t busy; /* frame address of the hook that uses this writer now, 0 = none */
+	uint64_t busy; /* mg_frame_id of the hook that uses this writer now, 0 = none */
 	/* epoch (state of the module list) that this writer knows; if it is not the session's, the
 	 * next hook calls mg_enter_slow */
 	uint32_t epoch_seen;
@@ -276,9 +280,6 @@ struct mg_core {
 extern struct mg_core mg __attribute__((visibility("hidden")));
 extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 
-/* Returns a hook's frame: a pointer to {saved bp, return address}. */
-#define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
-
 /* Holds this thread's writer in `self`; 0 = none yet; odd = the thread found no ring, and the value
  * is 2 x its lost events + 1. A backend without thread-local storage defines MG_SELF itself.
  * MG_UNTIL_SAMPLE is the number of bytes up to and including the thread's next sample point; in a
@@ -375,6 +376,31 @@ bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
 MG_INLINE uint64_t load(uint64_t address)
 {
 	return *(const volatile uint64_t *)address;
+}
+
+/* Returns the address by which a writer knows the hook that uses it. */
+MG_INLINE uint64_t mg_frame_id(const uint64_t *frame)
+{
+	return MG_FRAME_SP(frame) - 16;
+}
+
+/* Returns the slot of a frame's ip, which is `slot` unless the frame's sp says where it is. */
+MG_INLINE uint64_t mg_slot_of(uint64_t sp, uint64_t slot)
+{
+	return MG_RETURN_BELOW ? sp - MG_RETURN_BELOW : slot;
+}
+
+/* Returns the distance in words from a frame's slot to its sp, times 2: with the slot it tells the
+ * sp; 0 = the slot does so alone. */
+MG_INLINE uint32_t mg_above(uint64_t sp, uint64_t slot)
+{
+	return MG_RETURN_BELOW ? 0 : (uint32_t)((sp - slot) >> 2) & (MG_ABOVE_END - 2);
+}
+
+/* Tells whether two such distances, whose lowest bit may be something else, are equal. */
+MG_INLINE bool mg_same_above(uint32_t a, uint32_t b)
+{
+	return MG_RETURN_BELOW || (a ^ b) < 2;
 }
 
 /* Tells whether what was read of a module's code or unwind tables may be kept: no dlclose was in
@@ -491,9 +517,12 @@ MG_INLINE uint64_t mg_clock(void)
 		       ? mg_counter()
 		       : __atomic_fetch_add(&mg.session->sequence, 1, __ATOMIC_SEQ_CST);
 }
+/* Takes a stamp, which is later than the thread's last one: where a tick of the counter may be
+ * longer than an event (MG_TICKS_LONG), also if the counter is not. */
 MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
 {
-	return t->last = mg_clock();
+	uint64_t now = mg_clock();
+	return t->last = MG_TICKS_LONG && now <= t->last ? t->last + 1 : now;
 }
 /* Returns the stamp of an allocation whose real call has returned, or of a free whose real call
  * follows.
@@ -501,11 +530,11 @@ MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
  * While only one ring is in use, the order of its records is the order of events, and the clock is
  * needed only for the time. So only the first event after each round of ms-record, and every 64th
  * event after that, reads the clock. The others get the previous stamp + 1, which is not later than
- * now, since no event takes less than a tick. A second thread sets MG_STAMPS_ALL in its first
- * event, before it takes its own stamp from the clock. If an event of this thread depends on that
- * first event (it got the block from there, or the allocator returned the address again), the
- * dependence arose in a real call, so the word read here has MG_STAMPS_ALL set, and the stamp is
- * later. Earlier events of this thread have earlier stamps. `pending` makes the merge wait for
+ * now, since no event takes less than a unit of the clock. A second thread sets MG_STAMPS_ALL in
+ * its first event, before it takes its own stamp from the clock. If an event of this thread depends
+ * on that first event (it got the block from there, or the allocator returned the address again),
+ * the dependence arose in a real call, so the word read here has MG_STAMPS_ALL set, and the stamp
+ * is later. Earlier events of this thread have earlier stamps. `pending` makes the merge wait for
  * events in progress (R5). */
 MG_INLINE uint64_t mg_stamp_or_next(struct mg_writer *t)
 {

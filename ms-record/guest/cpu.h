@@ -40,6 +40,19 @@ MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bi
  * bp, or not such a register. */
 MG_INLINE int mg_kept_of(uint64_t dwarf);
 
+/* Tells whether a rule can say that the return address is saved at the CFA + `at`, or not `saved`.
+ * *bp: where bp is saved, if it is, else set to what the rule has in its place. */
+MG_INLINE bool mg_pack_return(bool saved, int64_t at, bool bp_saved, int64_t *bp);
+/* Returns the bits of a saved return address that are its address: a processor may sign them. */
+MG_INLINE uint64_t mg_code_bits(uint64_t word);
+
+/* Macros tell where a function has saved what: MG_RETURN_SLOT the address of its return address, by
+ * a rule (rules.h) and the CFA, which itself stands for a register, MG_OWN_RETURN_SLOT by a rule of
+ * a thread's own table, and MG_OWN_BP_SLOT the address of bp, by such a rule and the former.
+ *
+ * The frame that entries hand to hooks: the caller's bp, the return address, and whatever
+ * MG_FRAME_SP needs to find the caller's sp. In a function in C, MG_FRAME makes it. */
+
 struct mg_unwind_info;
 
 /* Tells whether `ip` is in a signal return trampoline of a C library that has no CFI for it. The

@@ -213,6 +213,8 @@ static bool run_rare(struct state *s, unsigned op, struct cursor *c, const struc
 		*loc += bytes(c, 1u << (op - 0x02)) * f->code_align;
 	else if (op == 0x2e) /* GNU_args_size */
 		uleb(c);
+	else if (op == MG_DW_IGNORED)
+		return true;
 	else
 		return column_instruction(s, op, c, initial, f->data_align);
 	return true;
@@ -334,7 +336,7 @@ static bool read_cie(struct cursor c, struct fde *f, bool *bad)
 			bytes(&c, 1);
 		} else if (*a == 'S') {
 			f->signal = true;
-		} else {
+		} else if (*a != 'B' && *a != 'G') { /* of signed and tagged frames, without data */
 			break; /* the rest of the augmentation data is skipped by its length */
 		}
 	}
@@ -388,7 +390,9 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	uint64_t mode = s->bp.column == AT_CFA ? MG_BP_AT_CFA : MG_BP_SAME;
 	if (s->ra.column == UNDEFINED)
 		return MG_RULE_END | MG_NEED_NO << 6;
-	if (s->ra.column != AT_CFA || s->ra.offset != -8 || s->bp.column == OTHER)
+	bool saved = s->ra.column == AT_CFA;
+	if ((!saved && s->ra.column != SAME) || s->bp.column == OTHER ||
+	    !mg_pack_return(saved, s->ra.offset, s->bp.column == AT_CFA, &bp))
 		return MG_RULE_COMPLEX;
 	if (s->cfa_expr && bp_relative(segment, s->cfa_expr, s->cfa_expr_end, 1, &cfa))
 		type = MG_RULE_DEREF;

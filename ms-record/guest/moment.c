@@ -68,7 +68,7 @@ static struct mg_end_frame *note_frame(struct mg_session *s, const uint64_t *fra
 {
 	struct mg_end_frame *f = &s->end_frames[MG_END_FRAMES];
 	__atomic_store_n(&f->tp, 0, __ATOMIC_SEQ_CST);
-	f->sp = (uint64_t)(frame + 2);
+	f->sp = MG_FRAME_SP(frame);
 	for (int i = 0; i < (int)MG_KEPT; i++)
 		f->regs[i] = frame[MG_ENTRY_KEPT - i];
 	f->regs[MG_KEPT] = frame[0];

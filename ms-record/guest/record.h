@@ -233,7 +233,7 @@ MG_INLINE bool mg_begin(struct mg_writer *t, const struct mg_session *s, const u
 	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->busy ||
 			t->epoch_seen != __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE)))
 		return false;
-	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->busy, mg_frame_id(frame), __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 	t->keepable = true;
 	return true;

@@ -102,12 +102,13 @@ struct mg_rule_table {
  *
  *   bit  0      CFA = bp + offset, not sp + offset
  *        1      the caller's bp is in memory
- *        2-7    n: bp is saved at CFA - 8 n
- *        8-27   CFA's offset / 8
+ *        2-     n: bp is saved at CFA - 8 n; MG_OWN_WHERE_BITS bits
+ *        -27    CFA's offset / MG_OWN_CFA_UNIT
  *        28-63  the ip's upper bits
  *
  * Index and upper bits determine the ip, so an entry is never mistaken for another ip's. If bp is
- * not in memory, n is 1, the return address, so that the word at CFA - 8 n can always be read. */
+ * not in memory, n is that of the return address, so that the word at CFA - 8 n can always be
+ * read. */
 #define MG_OWN_BITS 11u
 #define MG_OWN_RULES (1u << MG_OWN_BITS)
 #define MG_OWN_INDEX(ip) ((MG_CODE_KEY(ip) ^ MG_CODE_KEY(ip) >> MG_OWN_BITS) & (MG_OWN_RULES - 1))
@@ -116,8 +117,10 @@ struct mg_rule_table {
 _Static_assert(MG_CODE_BITS - MG_OWN_BITS <= 64 - MG_OWN_RULE_BITS, "a rule's word holds the rest");
 #define MG_OWN_FROM_BP 1u
 #define MG_OWN_LOADS_BP 2u
-#define MG_OWN_OFFSET(rule) (((rule) >> 8) * 8)
-#define MG_OWN_WHERE(rule) (((rule)&63u << 2) * 2)
+#define MG_OWN_WHERE_END (1u << MG_OWN_WHERE_BITS)
+#define MG_OWN_CFA_SHIFT (2 + MG_OWN_WHERE_BITS)
+#define MG_OWN_OFFSET(rule) (((rule) >> MG_OWN_CFA_SHIFT) * MG_OWN_CFA_UNIT)
+#define MG_OWN_WHERE(rule) (((rule) & (MG_OWN_WHERE_END - 1) << 2) * 2)
 #define MG_INDEX 1024u
 
 /* Sizes of a thread's table of paths. A path is a remembered walk from the state (ip, sp) of a
@@ -132,6 +135,7 @@ struct mg_path {
 	uint64_t ip, sp; /* 0 = empty */
 	uint64_t n;
 	struct mg_slot at[MG_PATH_MOST]; /* return addresses, padded to a multiple of 4 entries */
+	uint32_t above[MG_RETURN_BELOW ? 0 : MG_PATH_MOST]; /* mg_above of these frames */
 };
 
 /* Sizes of the table of whole stacks, which takes the memory of the paths while sampling. See

@@ -32,11 +32,6 @@
 
 #define MAIN_GAP (UINT64_C(1) << 20)
 #define ASKED_PAGES 16
-/* Offsets in glibc's thread control block: of the block's own address, and of the first and last
- * words in which the stack's bounds are searched. */
-#define SELF_FIELD 16u
-#define BLOCK_LOW 704u
-#define BLOCK_HIGH 2304u
 
 static void want_list(void)
 {
@@ -83,9 +78,9 @@ static bool find_listed(uint64_t at, struct mg_range *found)
 static void find_field(void)
 {
 	uint64_t field = MG_NO_FIELD;
-	for (uint64_t at = BLOCK_LOW; mg.main_entry && mg.main_tp && at < BLOCK_HIGH; at += 8)
-		if (mg.main_entry - load(mg.main_tp + at) <= 16)
-			field = at - 8;
+	for (int64_t at = MG_BLOCK_LOW; mg.main_entry && mg.main_tp && at < MG_BLOCK_HIGH; at += 8)
+		if (mg.main_entry - load(mg.main_tp + (uint64_t)at) <= 16)
+			field = (uint64_t)at - 8;
 	mg.stack_field = field;
 }
 
@@ -98,7 +93,7 @@ bool mg_own_stack(uint64_t sp, struct mg_range *r)
 	if (tp == mg.main_tp) {
 		*r = (struct mg_range){mg.main_low - MAIN_GAP, mg.main_high};
 	} else if (mg.stack_field == MG_STACK_MUSL ||
-		   (mg.stack_field != MG_NO_FIELD && load(tp + SELF_FIELD) == tp)) {
+		   (mg.stack_field != MG_NO_FIELD && MG_IS_BLOCK(tp))) {
 		uint64_t start = load(tp + mg.stack_field);
 		if (tp - start < load(tp + mg.stack_field + 8))
 			*r = (struct mg_range){start, tp & ~UINT64_C(7)};
@@ -115,9 +110,9 @@ struct mg_range mg_thread_block(void)
 	uint64_t tp = mg_thread_pointer();
 	if (!mg.stack_field)
 		find_field();
-	if (mg.stack_field == MG_STACK_MUSL || load(tp + SELF_FIELD) != tp)
+	if (mg.stack_field == MG_STACK_MUSL || !MG_IS_BLOCK(tp))
 		return (struct mg_range){0};
-	return (struct mg_range){tp + BLOCK_LOW, tp + BLOCK_HIGH};
+	return (struct mg_range){tp + (uint64_t)MG_BLOCK_LOW, tp + (uint64_t)MG_BLOCK_HIGH};
 }
 
 static bool can_read(uint64_t at)

@@ -9,7 +9,9 @@
 /* Holds the state of a stack walk in progress. */
 struct walk {
 	uint64_t ip, sp, bp;
-	uint64_t low, high;         /* stack words may be read in [low, high) */
+	uint64_t slot;      /* where ip was read; see mg_slot_of */
+	uint64_t link;      /* the return address, if it may still be in a register; else 0 */
+	uint64_t low, high; /* stack words may be read in [low, high) */
 	uint64_t bp_slot, cfa_slot; /* addresses from which bp and sp were read, 0 = none */
 	uint64_t v8;                /* sp after the last step from a frame of V8's or Java's code */
 	uint32_t flags;
@@ -58,6 +60,8 @@ static bool step_signal(struct walk *w)
 	w->ip = load(uc + MG_SIGNAL_IP) | MG_EXACT_IP;
 	w->bp = load(uc + MG_SIGNAL_BP);
 	w->sp = load(uc + MG_SIGNAL_SP);
+	w->slot = w->sp - 8;
+	w->link = MG_SIGNAL_LINK ? mg_code_bits(load(uc + MG_SIGNAL_LINK)) : 0;
 	w->bp_slot = w->cfa_slot = 0;
 	/* The handler may have run on a stack of its own; then the interrupted frames are on
 	 * another stack. */
@@ -107,9 +111,10 @@ static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 	if (cfa <= w->sp || cfa > w->high || cfa & 7 ||
 	    (MG_RULE_BP(rule) == MG_BP_AT_BP && w->bp != cfa - 16))
 		return false;
-	rule = rule_of(load(cfa - 8), w->epoch);
+	uint64_t slot = MG_RETURN_SLOT(rule, cfa);
+	rule = rule_of(mg_code_bits(load(slot)), w->epoch);
 	if (MG_RULE_TYPE(rule) == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule))
-		return !mg_own_stack(cfa - 8, &(struct mg_range){0});
+		return !mg_own_stack(slot, &(struct mg_range){0});
 	return MG_RULE_TYPE(rule) != MG_RULE_NO_CODE;
 }
 
@@ -154,6 +159,21 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 	return false;
 }
 
+/* Takes the return address of the frame that ends at `cfa`; false = it is lost. */
+MG_INLINE bool take_return(struct walk *w, uint64_t rule, uint64_t cfa)
+{
+	w->slot = MG_RETURN_SLOT(rule, cfa);
+	if (MG_RETURN_BELOW || (w->slot != cfa && is_slot(w, w->sp, w->slot))) {
+		w->ip = mg_code_bits(load(w->slot));
+		w->link = 0;
+		return true;
+	}
+	w->ip = w->slot == cfa ? w->link : 0;
+	w->slot = cfa - 8;
+	w->link = 0;
+	return w->ip;
+}
+
 /* Steps to the caller; false = the walk ends here, or the stack has to be sent as a copy. */
 MG_INLINE bool step(struct walk *w, uint64_t rule)
 {
@@ -168,7 +188,8 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 		if (!step_rare(w, rule, &cfa))
 			return false;
 	}
-	if (MG_UNLIKELY(cfa <= w->sp || cfa > w->high || cfa & 7)) {
+	if (MG_UNLIKELY((cfa <= w->sp && !(MG_SIGNAL_LINK && w->link && cfa == w->sp)) ||
+			cfa > w->high || cfa & 7)) {
 		w->flags |= MG_F_TRUNCATED;
 		w->keepable = false;
 		return false;
@@ -184,10 +205,10 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 		w->bp_slot = at;
 		w->bp = load(at);
 	}
-	w->ip = load(cfa - 8);
+	bool lost = !take_return(w, rule, cfa);
 	w->sp = cfa;
 	if (MG_UNLIKELY(w->ip - 4096 >= MG_ADDRESS_END - 4096)) {
-		if (w->ip) /* ip 0 marks the outermost frame: the walk is complete */
+		if (w->ip || lost) /* ip 0 marks the outermost frame: the walk is complete */
 			w->flags |= MG_F_TRUNCATED;
 		w->keepable = false;
 		return false;

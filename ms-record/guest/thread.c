@@ -292,7 +292,7 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
  * interrupts the repair does not use it half repaired. */
 static void recover(struct mg_writer *t, const uint64_t *frame)
 {
-	__atomic_store_n(&t->busy, (uint64_t)frame, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->busy, mg_frame_id(frame), __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 	__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
 	mg_ring_recover(t);
@@ -309,7 +309,7 @@ static struct mg_writer *next_nested(struct mg_writer *t, uint32_t n, const uint
 	struct mg_writer *next = n <= NESTED ? claim() : NULL;
 	if (!next)
 		return NULL;
-	begin(next, t->tid, MG_F_SIGNAL, (uint64_t)frame);
+	begin(next, t->tid, MG_F_SIGNAL, mg_frame_id(frame));
 	next->brief = n >= NESTED_WALKS;
 	mg_leave(next);
 	return t->nested = next;
@@ -345,7 +345,7 @@ static struct mg_writer *writer_inside(struct mg_writer *own, const uint64_t *fr
  * the same. */
 static struct mg_writer *enter_busy(struct mg_writer *own, const uint64_t *frame)
 {
-	uint64_t sp = (uint64_t)frame, outer = sp < own->looking ? own->looking : 0;
+	uint64_t sp = mg_frame_id(frame), outer = sp < own->looking ? own->looking : 0;
 	uint32_t looks = outer ? own->looks : 0;
 	struct mg_writer *t = NULL;
 	if (looks < LOOKS || ++own->refused % REFUSED == 0) {
@@ -396,7 +396,7 @@ static void new_epoch(struct mg_writer *t)
 
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 {
-	uint64_t sp = (uint64_t)frame;
+	uint64_t sp = mg_frame_id(frame);
 	uintptr_t *self = MG_SELF;
 	if (t && !((uintptr_t)t & 1) && t->generation != mg.generation) { /* the writer belongs to
 									     the parent process */

@@ -9,7 +9,8 @@
  *
  *   a frame's slots lie in its callee:
  *
- *     slot[i]        where ip[i] was read (sp of frame i, minus 8)
+ *     slot[i]        where ip[i] was read (mg_slot_of; for the hook's caller sp - 8); where sp
+ *                    of frame i is not a fixed distance above, need[i] tells it (mg_above)
  *     checks         where bp[i] was read, when it matters (need[i]),
  *                    and where sp was read, for a realigned stack
  *     checks_to[i]   the entries of the frames 0..i
@@ -69,7 +70,7 @@
 static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t, int32_t k,
 						       int32_t q)
 {
-	while (--k >= 0 && load(t->slot[k]) == t->ip[k])
+	while (--k >= 0 && mg_code_bits(load(t->slot[k])) == t->ip[k])
 		continue;
 	if (k >= 0)
 		return k;
@@ -87,7 +88,7 @@ static __attribute__((noinline)) bool suffix_holds_careful(const struct mg_write
 {
 	uint32_t q = 0, all = j > 0 ? t->frame[j - 1].checks_to : 0;
 	for (*next = j - 1; *next >= 0; --*next)
-		if (load(t->slot[*next]) != t->ip[*next])
+		if (mg_code_bits(load(t->slot[*next])) != t->ip[*next])
 			return false;
 	while (q < all && load(t->checks[q].address) == t->checks[q].value)
 		q++;
@@ -110,7 +111,7 @@ MG_INLINE bool suffix_holds(const struct mg_writer *t, int32_t j, int32_t *next)
 #pragma GCC unroll 8
 		for (int i = 1; i <= 8; i++)
 			x |= load(slot[k - i]) ^ ip[k - i];
-		if (MG_UNLIKELY(x)) {
+		if (MG_UNLIKELY(mg_code_bits(x))) {
 			*next = first_changed(t, (int32_t)k, (int32_t)q);
 			return false;
 		}
@@ -145,14 +146,20 @@ static void add_checks(struct mg_writer *t, uint32_t at, const struct mg_step *f
 		bp_slot = from->bp_slot;
 		cfa_slot = from->cfa_slot;
 	} else if (from && from->rule & MG_OWN_LOADS_BP) {
-		bp_slot = slot + 8 - MG_OWN_WHERE(from->rule);
+		bp_slot = MG_OWN_BP_SLOT(from->rule, slot);
 	}
-	if (bp_slot && t->frame[at].need)
+	if (bp_slot && t->frame[at].need & 1)
 		t->checks[n++] = (struct mg_slot){bp_slot, bp};
 	if (cfa_slot)
 		t->checks[n++] = (struct mg_slot){cfa_slot, slot + 8};
 	t->frame[at].bp = bp;
 	t->frame[at].checks_to = n;
+}
+
+/* Returns mg_above of the frame of step `s`. */
+MG_INLINE uint32_t above_of(const struct mg_step *s)
+{
+	return MG_RETURN_BELOW ? 0 : (uint32_t)(s->rule >> 32) & (MG_ABOVE_END - 2);
 }
 
 static bool need_of(const struct mg_step *s, bool of_caller)
@@ -168,7 +175,7 @@ static bool need_of(const struct mg_step *s, bool of_caller)
 static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, uint32_t n,
 					   uint64_t bp, uint64_t *out)
 {
-	bool need = base >= 0 && t->frame[base].need;
+	bool need = base >= 0 && t->frame[base].need & 1;
 	(void)bp; /* unused if the fault below is seeded for a test */
 #ifndef MG_SEED_STALE_SLOT
 	if (base >= 0 && n) /* U2 */
@@ -181,7 +188,7 @@ static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, ui
 		t->ip[at] = *out++ = s->ip;
 		t->slot[at] = s->slot;
 		*index_of(t, s->slot) = (uint16_t)at;
-		t->frame[at].need = need;
+		t->frame[at].need = need | above_of(s);
 		add_checks(t, at, i ? s - 1 : NULL, s->slot, s->bp);
 	}
 }
@@ -198,7 +205,7 @@ MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_
 		*ip++ = *out++ = s->ip;
 		*slot++ = s->slot;
 		*index_of(t, s->slot) = (uint16_t)at++;
-		*f++ = (struct mg_frame){.bp = 0, .checks_to = checks, .need = 0};
+		*f++ = (struct mg_frame){.bp = 0, .checks_to = checks, .need = above_of(s)};
 	}
 }
 
@@ -222,13 +229,16 @@ static uint32_t own_rule_of(uint64_t rule)
 {
 	uint32_t type = MG_RULE_TYPE(rule), mode = MG_RULE_BP(rule);
 	int64_t cfa = MG_RULE_CFA_OFFSET(rule),
-		bp = mode == MG_BP_SAME ? -8 : MG_RULE_BP_OFFSET(rule);
+		bp = mode == MG_BP_SAME ? (int64_t)MG_RETURN_SLOT(rule, UINT64_C(0))
+					: MG_RULE_BP_OFFSET(rule);
 	if ((type != MG_RULE_FROM_SP && type != MG_RULE_FROM_BP) || mode == MG_BP_AT_BP ||
-	    cfa < 0 || cfa >= 1 << 23 || cfa & 7 || bp >= 0 || bp < -63 * 8 || bp & 7)
+	    cfa < 0 || cfa % MG_OWN_CFA_UNIT ||
+	    cfa / MG_OWN_CFA_UNIT >> (MG_OWN_RULE_BITS - MG_OWN_CFA_SHIFT) || bp >= 0 ||
+	    bp <= -8 * (int64_t)MG_OWN_WHERE_END || bp & 7)
 		return 0;
 	if (type == MG_RULE_FROM_SP && cfa < -bp)
 		return 0;
-	return (uint32_t)cfa << 5 | (uint32_t)(-bp / 8) << 2 |
+	return (uint32_t)(cfa / MG_OWN_CFA_UNIT) << MG_OWN_CFA_SHIFT | (uint32_t)(-bp / 8) << 2 |
 	       (mode == MG_BP_SAME ? 0 : MG_OWN_LOADS_BP) |
 	       (type == MG_RULE_FROM_BP ? MG_OWN_FROM_BP : 0);
 }
@@ -267,15 +277,30 @@ void mg_own_rules_forget(struct mg_writer *t)
 
 /* ---- paths ---- */
 
+/* Stores and returns mg_above of a path's return address `i`. */
+MG_INLINE void put_above(struct mg_path *p, uint32_t i, uint32_t above)
+{
+	if (!MG_RETURN_BELOW)
+		p->above[i] = above & ~1u;
+}
+
+MG_INLINE uint32_t path_above(const struct mg_path *p, uint32_t i)
+{
+	return MG_RETURN_BELOW ? 0 : p->above[i];
+}
+
 /* Stores in a path a walk of `n` steps to frame `base`, all by rules of the form CFA = sp +
  * offset. */
 static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struct mg_path *p,
 						int32_t base, uint32_t n)
 {
 	p->n = n;
-	for (uint32_t i = 0; i + 1 < n; i++)
+	for (uint32_t i = 0; i + 1 < n; i++) {
 		p->at[i] = (struct mg_slot){t->steps[i + 1].slot, t->steps[i + 1].ip};
+		put_above(p, i, above_of(&t->steps[i + 1]));
+	}
 	p->at[n - 1] = (struct mg_slot){t->slot[base], t->ip[base]};
+	put_above(p, n - 1, t->frame[base].need);
 	for (; n % 4; n++)
 		p->at[n] = (struct mg_slot){(uint64_t)&t->zero, 0};
 }
@@ -285,7 +310,7 @@ static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struc
 MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint64_t *frame,
 			     int32_t base, uint32_t n)
 {
-	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);
+	uint64_t ip = frame[1], sp = MG_FRAME_SP(frame);
 	if (p->sp != sp || p->ip != ip) {
 		p->ip = ip;
 		p->sp = sp;
@@ -304,7 +329,7 @@ MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w, bool ca
 		return false;
 	uint64_t i = 0;
 	for (; MG_UNLIKELY(careful) && i < p->n; i++)
-		if (load(p->at[i].address) != p->at[i].value)
+		if (mg_code_bits(load(p->at[i].address)) != p->at[i].value)
 			return false;
 	for (i = 0; i < p->n; i += 4) {
 		uint64_t x = 0;
@@ -314,7 +339,7 @@ MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w, bool ca
 #ifdef MG_SEED_STALE_PATH
 		x = 0;
 #endif
-		if (MG_UNLIKELY(x))
+		if (MG_UNLIKELY(mg_code_bits(x)))
 			return false;
 	}
 	return true;
@@ -328,7 +353,8 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	uint64_t slot = w->sp - 8, ip = w->ip;
 	int32_t j = *index_of(t, slot), next;
 	if (!((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) && j <= last &&
-	    (!t->frame[j].need || t->frame[j].bp == w->bp)) {
+	    mg_same_above(t->frame[j].need, mg_above(w->sp, slot)) &&
+	    (!(t->frame[j].need & 1) || t->frame[j].bp == w->bp)) {
 		if (MG_LIKELY(suffix_holds(t, j, &last)))
 			return j;
 	}
@@ -338,13 +364,15 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	slot = p->at[left - 1].address;
 	ip = p->at[left - 1].value;
 	j = *index_of(t, slot);
-	if (((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) || j > last || t->frame[j].need ||
+	if (((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) || j > last ||
+	    !mg_same_above(t->frame[j].need, path_above(p, left - 1)) || t->frame[j].need & 1 ||
 	    !suffix_holds(t, j, &next) || (uint32_t)j + left >= t->capacity)
 		return -1;
 	/* Frames further inside may also equal frames of the previous stack. */
 	for (; left > 1 && j < last; left--, j++)
 		if (t->slot[j + 1] != p->at[left - 2].address ||
-		    t->ip[j + 1] != p->at[left - 2].value)
+		    t->ip[j + 1] != p->at[left - 2].value ||
+		    !mg_same_above(t->frame[j + 1].need, path_above(p, left - 2)))
 			break;
 	*n = left;
 	return j;
@@ -362,8 +390,9 @@ MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t b
 		uint64_t slot = i ? p->at[i - 1].address : p->sp - 8;
 		t->ip[at] = *out++ = ip;
 		t->slot[at] = slot;
+		uint32_t above = i ? path_above(p, i - 1) : mg_above(p->sp, slot);
 		*index_of(t, slot) = (uint16_t)at;
-		t->frame[at] = (struct mg_frame){.bp = 0, .checks_to = checks, .need = 0};
+		t->frame[at] = (struct mg_frame){.bp = 0, .checks_to = checks, .need = above};
 	}
 }
 
@@ -385,9 +414,10 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 		}
 		struct mg_step *s = &t->steps[(*n)++];
 		*s = (struct mg_step){.ip = w->ip,
-				      .slot = w->sp - 8,
+				      .slot = mg_slot_of(w->sp, w->slot),
 				      .bp = w->bp,
 				      .rule = MG_STEP_OTHER | MG_RULE_NEED(rule)};
+		s->rule |= MG_STEP_ABOVE(mg_above(w->sp, s->slot));
 		if (!step(w, rule))
 			return false;
 		if (w->v8 == w->sp)
@@ -403,15 +433,17 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
  * their rules. One function, so that the state of the walk stays in registers. */
 MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, uint64_t *rules)
 {
-	uint64_t ip = w->ip, sp = w->sp, bp = w->bp, all = 0;
+	uint64_t ip = w->ip, sp = w->sp, bp = w->bp, all = 0, slot = w->sp - 8;
 	uint64_t high = w->high;
 	const struct mg_step *end = t->steps + t->limit;
 	struct mg_step *s = t->steps;
 	int32_t last = (int32_t)t->frames - 1, j;
 	for (;;) {
-		j = *index_of(t, sp - 8);
-		if (!((t->slot[j] ^ (sp - 8)) | (t->ip[j] ^ ip)) && MG_LIKELY(j <= last) &&
-		    MG_LIKELY(!t->frame[j].need || t->frame[j].bp == bp) &&
+		slot = mg_slot_of(sp, slot);
+		j = *index_of(t, slot);
+		if (!((t->slot[j] ^ slot) | (t->ip[j] ^ ip)) && MG_LIKELY(j <= last) &&
+		    MG_LIKELY(mg_same_above(t->frame[j].need, mg_above(sp, slot))) &&
+		    MG_LIKELY(!(t->frame[j].need & 1) || t->frame[j].bp == bp) &&
 		    MG_LIKELY(suffix_holds(t, j, &last)))
 			break;
 		uint64_t rule = t->rules[MG_OWN_INDEX(ip)] ^ MG_OWN_REST(ip);
@@ -427,15 +459,15 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 			at = cfa - MG_OWN_WHERE(rule);
 			good &= cfa > sp && !(cfa & 7) && at >= sp;
 		}
-		uint64_t next = 0;
+		uint64_t next = 0, from = MG_OWN_RETURN_SLOT(rule, cfa);
 		if (MG_LIKELY(cfa <= high && good))
-			next = load(cfa - 8);
+			next = mg_code_bits(load(from));
 		if (MG_LIKELY(next - 4096 < MG_ADDRESS_END - 4096)) {
 			uint64_t loaded = load(at);
 			s->ip = ip;
-			s->slot = sp - 8;
+			s->slot = slot;
 			s->bp = bp;
-			s->rule = rule;
+			s->rule = rule | MG_STEP_ABOVE(mg_above(sp, slot));
 			s++;
 			all |= rule;
 			/* Both outcomes are equally frequent, so a branch would often be predicted
@@ -443,25 +475,30 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 			bp = mg_choose(bp, loaded, rule, MG_OWN_LOADS_BP);
 			ip = next;
 			sp = cfa;
+			slot = from;
 			continue;
 		}
 	other:;
 		uint32_t n = (uint32_t)(s - t->steps);
-		struct walk other = {.ip = ip,
-				     .sp = sp,
-				     .bp = bp,
-				     .low = w->low,
-				     .high = high,
-				     .v8 = w->v8,
-				     .flags = w->flags,
-				     .epoch = t->epoch,
-				     .keepable = w->keepable};
+		struct walk other; /* without zeros for what the step sets */
+		other.ip = ip;
+		other.sp = sp;
+		other.bp = bp;
+		other.slot = slot;
+		other.link = 0;
+		other.low = w->low;
+		other.high = high;
+		other.v8 = w->v8;
+		other.flags = w->flags;
+		other.epoch = t->epoch;
+		other.keepable = w->keepable;
 		bool on = step_other(t, &other, &n);
 		s = t->steps + n;
 		all |= MG_STEP_OTHER;
 		*w = other;
 		ip = w->ip;
 		sp = w->sp;
+		slot = w->slot;
 		bp = w->bp;
 		high = w->high; /* changed if the signal handler ran on another stack */
 		j = -1;
@@ -483,7 +520,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
 	struct walk w = {.ip = frame[1],
-			 .sp = (uint64_t)(frame + 2),
+			 .sp = MG_FRAME_SP(frame),
 			 .bp = frame[0],
 			 .high = t->high,
 			 .keepable = true};
@@ -528,7 +565,8 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 	uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
 	if (MG_UNLIKELY(n > MG_FRAMES_RECORD || !mg_has_room(t, words + n)))
 		out = t->ip + base + 1; /* position of the new frames in t->ip */
-	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) && !t->frame[base].need) {
+	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) &&
+	    !(t->frame[base].need & 1)) {
 		if (n) {
 			take_plain(t, base, n, out);
 			if (n <= MG_PATH_MOST && w.keepable && t->keepable)

@@ -12,7 +12,7 @@ void mg_judge(struct mg_writer *t, const uint64_t *frame) __attribute__((visibil
 void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 {
 	struct walk w = {
-		.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0], .keepable = true};
+		.ip = frame[1], .sp = MG_FRAME_SP(frame), .bp = frame[0], .keepable = true};
 	bool same = true;
 	struct mg_range stack;
 	mg_find_stack(w.sp, &stack);
@@ -36,12 +36,11 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 }
 
 /* Tells whether the hook for which writer `t` is busy still runs: a walk from `frame` outwards,
- * through the signal handler's frame, then reads that hook's return address. Two running hooks
+ * through the signal handler's frame, then comes to that hook's caller. Two running hooks
  * never share a frame. */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 {
-	struct walk w = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]};
-	uint64_t slot = t->busy + 8;
+	struct walk w = {.ip = frame[1], .sp = MG_FRAME_SP(frame), .bp = frame[0]};
 	struct mg_range own;
 	if (!mg_own_stack(w.sp, &own))
 		return true; /* `frame` is on a signal stack */
@@ -52,8 +51,8 @@ bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 	w.low = w.sp;
 	w.high = own.end;
 	w.epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
-	for (uint32_t n = 0; w.sp - 8 <= slot; n++) {
-		if (w.sp - 8 == slot)
+	for (uint32_t n = 0; w.sp <= t->busy + 16; n++) {
+		if (w.sp == t->busy + 16)
 			return n > 0;
 		if (n == MG_FRAMES_MAX || !step(&w, rule_of(w.ip, w.epoch)))
 			return true;

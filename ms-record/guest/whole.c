@@ -26,7 +26,7 @@
  * stack than at its last event, and the bounds of that stack are not known yet. */
 static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
 {
-	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);
+	uint64_t ip = frame[1], sp = MG_FRAME_SP(frame);
 	if (sp - t->low >= t->high - t->low)
 		return NULL;
 	uint64_t key = (ip ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
@@ -37,7 +37,7 @@ static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *fram
 		sp += MG_OWN_OFFSET(rule);
 		if (sp > t->high)
 			break;
-		ip = load(sp - 8);
+		ip = mg_code_bits(load(MG_OWN_RETURN_SLOT(rule, sp)));
 		key = (key ^ ip) * UINT64_C(0x9e3779b97f4a7c15);
 	}
 	return &mg_memory_of(t)->wholes[key >> (64 - MG_WHOLE_BITS)];
@@ -45,14 +45,14 @@ static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *fram
 
 bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame)
 {
-	uint64_t base = (uint64_t)(frame + 1), x = 0;
+	uint64_t base = MG_FRAME_SP(frame) - 8, x = 0;
 	if (m->sp != base + 8 || m->ip != frame[1] || !m->frames ||
 	    (m->need && m->bp != frame[0]) || base + m->top * UINT64_C(8) + 8 > t->high)
 		return false;
 	/* Compare from call to call, in the order of a walk: an earlier stack here may have been
 	 * larger. */
-	for (uint32_t i = m->frames; !x && i-- > 0;)
-		x = load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
+	for (uint32_t i = m->frames - 1u; !x && i-- > 0;)
+		x = mg_code_bits(load(base + m->at[i] * UINT64_C(8)) ^ m->value[i]);
 	for (uint32_t i = m->frames; !x && i < m->words; i++)
 		x = load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
 #ifdef MG_SEED_STALE_WHOLE
@@ -94,7 +94,7 @@ static void put_word(struct mg_whole *m, uint64_t address, uint64_t value)
  * before. */
 static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame)
 {
-	uint64_t sp = (uint64_t)(frame + 2);
+	uint64_t sp = MG_FRAME_SP(frame);
 	uint32_t n = t->frames, checks = n ? t->frame[n - 1].checks_to : 0;
 	bool again = m->sp == sp && m->ip == frame[1];
 	m->ip = frame[1];

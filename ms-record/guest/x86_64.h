@@ -7,6 +7,7 @@
 
 /* DWARF register numbers, and the opcode of the expression "bp + n". */
 enum { MG_DW_BP = 6, MG_DW_SP = 7, MG_DW_RA = 16, MG_DW_OP_BREG_BP = 0x76 };
+enum { MG_DW_IGNORED = 0 }; /* all opcodes say something */
 /* Returns the index of a callee-saved register, in the order in which the entries save them; -1
  * = another register, or bp. */
 MG_INLINE int mg_kept_of(uint64_t dwarf)
@@ -16,8 +17,33 @@ MG_INLINE int mg_kept_of(uint64_t dwarf)
 /* Layout of the kernel's signal frame: offsets in the struct ucontext at sp, and the number of
  * bytes read. */
 enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYTES = 176 };
+enum { MG_SIGNAL_LINK = 0 }; /* no register has a return address */
+
+/* Layout of a rule in a thread's own table (rules.h): number of bits of the distance from the CFA
+ * to the words saved, and the unit of the CFA's offset. */
+enum { MG_OWN_WHERE_BITS = 6, MG_OWN_CFA_UNIT = 8 };
+
+/* A return address is right below the CFA. */
+#define MG_RETURN_SLOT(rule, cfa) ((void)(rule), (cfa)-MG_RETURN_BELOW)
+#define MG_OWN_RETURN_SLOT(rule, cfa) ((void)(rule), (cfa)-MG_RETURN_BELOW)
+#define MG_OWN_BP_SLOT(rule, slot) ((slot) + MG_RETURN_BELOW - MG_OWN_WHERE(rule))
+
+MG_INLINE bool mg_pack_return(bool saved, int64_t at, bool bp_saved, int64_t *bp)
+{
+	(void)bp_saved, (void)bp;
+	return saved && at == -(int64_t)MG_RETURN_BELOW;
+}
+
+MG_INLINE uint64_t mg_code_bits(uint64_t word)
+{
+	return word;
+}
 
 /* ---- entries ---- */
+
+/* The frame of a hook is that of its function, with the caller's stack right above it. */
+#define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
+#define MG_FRAME_SP(frame) ((uint64_t)((frame) + 2))
 
 /* Word offsets from the frame, at which the entries of hooked functions save the arguments in
  * their order (downwards), the result, and the callee-saved registers. */

@@ -28,6 +28,12 @@ enum mg_copy_reg {
 #define MG_CODE_BITS MG_ADDRESS_BITS
 #define MG_CODE_KEY(ip) (ip)
 
+/* Distance in bytes from a return address to the CFA above it; 0 = a function's rule tells it. */
+#define MG_RETURN_BELOW 8u
+
+/* 1 = a tick of the counter may be longer than an event; see mg_stamp */
+#define MG_TICKS_LONG 0
+
 /* number of callee-saved registers other than bp */
 #define MG_KEPT 5u
 
@@ -37,6 +43,12 @@ enum mg_copy_reg {
 /* Offset in bytes from a thread pointer at which musl stores the start of the thread's stack;
  * the value there is 0 if the program provided the stack's memory. */
 #define MG_STACK_MUSL 72u
+/* Offsets in bytes from a thread pointer in glibc's thread control block of the first and last
+ * words in which the stack's bounds are searched. MG_IS_BLOCK tells whether `tp` points to such a
+ * block, in which is its own address. */
+#define MG_BLOCK_LOW 704
+#define MG_BLOCK_HIGH 2304
+#define MG_IS_BLOCK(tp) (*(const volatile uint64_t *)((tp) + 16) == (tp))
 
 /* The jump at the entry of a hooked function. */
 #define MG_JUMP_BYTES 5u /* size in bytes */

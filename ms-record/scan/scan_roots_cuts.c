@@ -142,7 +142,7 @@ static bool is_unjoined(const struct roots *r, uint64_t tcb, uint64_t end)
 {
 	uint64_t w[TCB_BYTES / 8];
 	size_t bytes = end - tcb < sizeof w ? (size_t)(end - tcb) : sizeof w;
-	if (bytes <= MG_TID_GLIBC || !memory_get(r->memory, tcb, w, bytes))
+	if (bytes <= (size_t)MG_TID_GLIBC || !memory_get(r->memory, tcb, w, bytes))
 		return false;
 	for (size_t i = MG_TID_GLIBC / 8; i < bytes / 8; i++)
 		if (w[i] == tcb)

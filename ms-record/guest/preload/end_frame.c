@@ -116,7 +116,7 @@ static void note_registers(struct mg_end_frame *f, const struct way *w)
 struct mg_end_frame *mg_end_frame_note(const uint64_t *frame)
 {
 	struct mg_range stack;
-	struct way w = {.walk = {.ip = frame[1], .sp = (uint64_t)(frame + 2), .bp = frame[0]}};
+	struct way w = {.walk = {.ip = frame[1], .sp = MG_FRAME_SP(frame), .bp = frame[0]}};
 	if (!mg_own_stack(w.walk.sp, &stack))
 		return NULL;
 	w.walk.low = w.walk.sp;
