@@ -225,7 +225,7 @@ help:
 	@echo 'make install      and uninstall: DESTDIR, PREFIX=/usr/local, LIBDIR=PREFIX/lib'
 	@echo 'make deb          Debian packages into build/deb; deps-deb installs what that needs'
 	@echo 'make dist         what is committed as build/memscope-$(VERSION).tar.gz'
-	@echo 'make ARCH=aarch64 the tools that read traces, by Debian'"'"'s cross compiler'
+	@echo 'make ARCH=aarch64 everything for aarch64, by Debian'"'"'s cross compiler'
 	@echo 'make deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

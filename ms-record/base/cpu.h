@@ -12,6 +12,7 @@
  *   CPU_NAME      the processor's name for messages
  *   CPU_MACHINE   the ELF e_machine of its programs
  *   CPU_LINKER    the name of glibc's dynamic linker up to the first '.'
+ *   CPU_ATTACHES  whether running processes can be hooked (ptrace/, attach/)
  *
  * cpu_counter returns the counter used for time stamps in the guest. cpu_match8 compares eight
  * words, aligned to 16 bytes, and returns a bit set: bit i is set if the bits of word i in `mask`

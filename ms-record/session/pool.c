@@ -149,10 +149,17 @@ bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i)
 	       !fallocate(p->memfd, FALLOC_FL_KEEP_SIZE, (off_t)at, n * sizeof(struct mg_ring));
 }
 
+#define PAGE_BYTES 4096 /* of the guest */
 static int make_memory(struct pool *p, struct ms_err *err)
 {
 	struct stat st;
 	char size[MS_UNIT_BUF];
+	if (sysconf(_SC_PAGESIZE) != PAGE_BYTES)
+		return ms_err_set(
+			err,
+			"this kernel's pages have %ld KiB, and ms-record records only where "
+			"they have 4 KiB",
+			sysconf(_SC_PAGESIZE) / 1024);
 	if (p->memfd < 0)
 		p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->shape.bytes) ||

@@ -31,6 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ms-record/base/cpu.h"
 #include "ms-record/guest/layout.h"
 
 #define FRAMES_MAX 65536u
@@ -161,8 +162,8 @@ static uint32_t take_short(struct reader *r, uint32_t ring, const uint64_t *w)
 	records++;
 	if (w[0] >> 63) {
 		full[0] = MG_FREE;
-		full[1] = r->stamp += w[0] >> 43 & 0xfffff;
-		full[2] = (w[0] & 0x7ffffffffff) << 4;
+		full[1] = r->stamp += (w[0] & ~MG_SHORT_FREE) >> MG_SHORT_FREE_SHIFT;
+		full[2] = (w[0] & ((UINT64_C(1) << MG_SHORT_FREE_SHIFT) - 1)) << 4;
 		kinds[MG_FREE]++;
 		short_frees++;
 		take_event(r, ring, 3, full);
@@ -170,8 +171,8 @@ static uint32_t take_short(struct reader *r, uint32_t ring, const uint64_t *w)
 	}
 	full[0] = MG_ALLOC | MG_F_STACK << 8 | count << 16 | (w[0] >> 16 & 0xffff) << 32;
 	full[1] = r->stamp += w[0] >> 32;
-	full[2] = w[1] & 0x7fffffffffff;
-	full[3] = w[1] >> 47;
+	full[2] = w[1] & (MG_ADDRESS_END - 1);
+	full[3] = w[1] >> MG_SHORT_ADDRESS;
 	memcpy(full + 4, w + 2, count * 8);
 	kinds[MG_ALLOC]++;
 	short_allocs++;
@@ -335,7 +336,7 @@ static void list_ranges(void)
  * clock began anew. */
 static void recount(void)
 {
-	counted_from = __builtin_ia32_rdtsc() + session->tsc_hz;
+	counted_from = cpu_counter() + session->tsc_hz;
 	session->sequence = counted_from;
 	__atomic_fetch_or(&session->stamps, MG_STAMPS_ALL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&session->blind, 1, __ATOMIC_SEQ_CST);
@@ -347,8 +348,7 @@ static void round_of(long round)
 	bool any = false;
 	if (opt.recount && counted_from == UINT64_MAX && (long)event_count >= opt.recount)
 		recount();
-	session->heartbeat =
-		opt.sequence || session->blind ? session->sequence : __builtin_ia32_rdtsc();
+	session->heartbeat = opt.sequence || session->blind ? session->sequence : cpu_counter();
 	if (session->ranges_wanted || (!session->ranges_round && session->guest_ready))
 		list_ranges();
 	for (uint32_t i = 0; i < session->ring_max; i++) {
