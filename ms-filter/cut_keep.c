@@ -10,7 +10,6 @@
 #include "options.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"

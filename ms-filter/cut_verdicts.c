@@ -14,7 +14,6 @@
 #include "cut_write.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "libcommon/trace/recording.h"
 
 static void set_next(struct cut_verdicts *v)

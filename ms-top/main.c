@@ -21,7 +21,6 @@
  *   term/   term.c the terminal; input.c decodes its bytes to keys; keys.c the table of keys
  */
 #include <locale.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "ms-top/app/app.h"

@@ -4,7 +4,6 @@
 #include "dataset_private.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "libcommon/replay/replay_growth.h"
 #include "snapshot_insert.h"
 
-#include <stdlib.h>
 
 /* Set when a site may be reported as one that kept its blocks: it made this many allocations, and
  * this part of their blocks was live at once. */

@@ -7,8 +7,6 @@
 #include "snapshot_private.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- which scans ---- */
 

@@ -16,7 +16,6 @@
  */
 #include "snapshot_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"

@@ -11,7 +11,6 @@
 #include "libcommon/names/shorten.h"
 #include "libcommon/names/wrappers.h"
 #include "libcommon/base/thread.h"
-#include "format/trace.h"
 
 #define STACK_BYTES (8u << 20) /* libdw's usual stack size */
 

@@ -6,7 +6,6 @@
  */
 #include "interpreter_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/trace.h"

@@ -28,7 +28,6 @@
 #include "ms-record/heap/merge.h"
 #include "ms-record/code/attach_modules.h"
 #include "ms-record/session/losses.h"
-#include "ms-record/code/modules.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/base/cpu.h"

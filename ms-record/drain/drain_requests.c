@@ -5,7 +5,6 @@
 
 #include "drain.h"
 #include "drained.h"
-#include "format/trace.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/session/session.h"
 

@@ -3,7 +3,6 @@
  */
 #include "parse_code.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"

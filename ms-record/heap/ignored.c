@@ -4,7 +4,6 @@
 #include "ignored.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"

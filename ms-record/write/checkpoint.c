@@ -4,7 +4,6 @@
 #include "checkpoint.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/checkpoint.h"
 #include "format/event.h"

@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "checkpoint.h"
 #include "encode.h"
-#include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/dest.h"

@@ -6,7 +6,6 @@
 #include "ms-report/model/figures.h"
 #include "ms-report/words/page.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 
 #include "ms-report/output/out.h"
 
-#include "libcommon/base/shell.h"
 #include "libcommon/base/utf8.h"
 
 #include <string.h>

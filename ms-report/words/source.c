@@ -6,7 +6,6 @@
 #include "libcommon/model/model.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

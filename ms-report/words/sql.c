@@ -11,7 +11,6 @@
 
 #include "libcommon/base/err.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

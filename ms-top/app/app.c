@@ -3,7 +3,6 @@
  */
 #include "app.h"
 
-#include <errno.h>
 #include <langinfo.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,9 +2,7 @@
  * Controls access: with a token, by the token; else only from this machine, but not by a foreign
  * web page in a browser here.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>

@@ -5,9 +5,6 @@
  * for the same, including those of the next second. Its snapshot is reused in the same way, so that
  * requests for different formats within a second show one moment.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <fcntl.h>

@@ -11,7 +11,6 @@
 #include "draw.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "ms-top/proc/system.h"
 #include "ms-top/cells/grid.h"
