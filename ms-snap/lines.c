@@ -86,20 +86,16 @@ void lines_free(struct lines *l)
 static void put_region(struct ms_json *j, const struct ms_region *r, bool smaps)
 {
 	const struct ms_proc_memory *m = &r->memory;
-	ms_json_open(j, NULL, '{');
-	ms_json_print(j, "start", "0x%llx", (unsigned long long)r->map.start);
-	ms_json_print(j, "end", "0x%llx", (unsigned long long)r->map.end);
-	ms_json_string(j, "type", ms_region_word(r->kind));
-	ms_json_string(j, "perm", r->map.perms);
-	ms_json_number(j, "size_kb", (r->map.end - r->map.start) / 1024);
-	ms_json_string(j, "pathname", r->map.path);
+	ms_json_format(j, "{start:%lx end:%lx type:%s perm:%s size_kb:%lu pathname:%s",
+		       r->map.start, r->map.end, ms_region_word(r->kind), r->map.perms,
+		       (r->map.end - r->map.start) / 1024, r->map.path);
 	if (smaps)
-		MS_JSON_NUMBERS(j, {"rss_kb", m->rss / 1024}, {"pss_kb", m->pss / 1024},
-				{"shared_clean_kb", m->shared_clean / 1024},
-				{"shared_dirty_kb", m->shared_dirty / 1024},
-				{"private_clean_kb", m->private_clean / 1024},
-				{"private_dirty_kb", m->private_dirty / 1024},
-				{"swap_kb", m->swap / 1024});
+		ms_json_format(j,
+			       "rss_kb:%lu pss_kb:%lu shared_clean_kb:%lu shared_dirty_kb:%lu "
+			       "private_clean_kb:%lu private_dirty_kb:%lu swap_kb:%lu",
+			       m->rss / 1024, m->pss / 1024, m->shared_clean / 1024,
+			       m->shared_dirty / 1024, m->private_clean / 1024,
+			       m->private_dirty / 1024, m->swap / 1024);
 	ms_json_close(j, '}');
 }
 
@@ -107,14 +103,14 @@ static void put_process(struct lines *l, struct ms_json *j, const struct ms_proc
 			uint64_t wall_ns, const struct lines_figures *f)
 {
 	ms_json_open(j, l->one ? NULL : "snapshot", '{');
-	MS_JSON_NUMBERS(j, {"pid", (uint64_t)p->pid}, {"timestamp_ms", wall_ns / 1000000},
-			{"total_rss_kb", f->rss_bytes / 1024},
-			{"total_vsize_kb", f->vsz_bytes / 1024}, {"region_count", f->regions->n});
-	ms_json_open(j, "regions", '[');
+	ms_json_format(j,
+		       "pid:%lu timestamp_ms:%lu total_rss_kb:%lu total_vsize_kb:%lu "
+		       "region_count:%lu regions:[",
+		       (uint64_t)p->pid, wall_ns / 1000000, f->rss_bytes / 1024,
+		       f->vsz_bytes / 1024, f->regions->n);
 	for (size_t i = 0; i < f->regions->n; i++)
 		put_region(j, &f->regions->v[i], l->smaps);
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
 static void note(struct lines *l, const struct ms_proc *p, const char *name)
@@ -134,20 +130,14 @@ void lines_process(struct lines *l, const struct ms_proc *p, const char *name, u
 		return;
 	}
 	note(l, p, name);
-	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "pid", (uint64_t)p->pid);
-	ms_json_string(j, "name", name);
+	ms_json_format(j, "{pid:%lu name:%s", (uint64_t)p->pid, name);
 	put_process(l, j, p, wall_ns, f);
 	ms_json_close(j, '}');
 }
 
 static void put_ended(struct lines *l, pid_t pid, const char *name)
 {
-	struct ms_json *j = &l->ended.j;
-	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "pid", (uint64_t)pid);
-	ms_json_string(j, "name", *name ? name : NULL);
-	ms_json_close(j, '}');
+	ms_json_format(&l->ended.j, "{pid:%lu name:%s}", (uint64_t)pid, *name ? name : NULL);
 }
 
 static bool same(const struct seen *s, pid_t pid, uint64_t start_ticks)
@@ -186,9 +176,8 @@ static void put_list(struct lines *l, uint64_t wall_ns)
 {
 	struct ms_json *j = &l->line.j;
 	find_ended(l);
-	ms_json_open(j, NULL, '{');
-	MS_JSON_NUMBERS(j, {"timestamp_ms", wall_ns / 1000000}, {"process_count", l->count},
-			{"skipped", l->skipped});
+	ms_json_format(j, "{timestamp_ms:%lu process_count:%lu skipped:%lu", wall_ns / 1000000,
+		       l->count, l->skipped);
 	ms_json_raw(j, "ended", end(&l->ended));
 	ms_json_raw(j, "processes", end(&l->processes));
 	ms_json_close(j, '}');

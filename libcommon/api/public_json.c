@@ -5,7 +5,6 @@
 
 #include "libcommon/base/json_writer.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,22 +35,15 @@ static void put_sample(struct ms_json *j, const void *sample, size_t n)
 
 static void put_region(struct ms_json *j, const struct memscope_region *r)
 {
-	ms_json_open(j, NULL, '{');
-	ms_json_print(j, "start", "0x%" PRIx64, r->start);
-	ms_json_print(j, "end", "0x%" PRIx64, r->end);
-	ms_json_string(j, "kind", memscope_kind_name(r->kind));
-	ms_json_string(j, "perms", r->perms);
-	ms_json_number(j, "size_bytes", r->end - r->start);
-	ms_json_number(j, "file_offset", r->file_offset);
-	ms_json_string(j, "path", r->path);
-	ms_json_number(j, "rss_bytes", r->rss_bytes);
-	ms_json_number(j, "pss_bytes", r->pss_bytes);
-	ms_json_number(j, "shared_clean_bytes", r->shared_clean_bytes);
-	ms_json_number(j, "shared_dirty_bytes", r->shared_dirty_bytes);
-	ms_json_number(j, "private_clean_bytes", r->private_clean_bytes);
-	ms_json_number(j, "private_dirty_bytes", r->private_dirty_bytes);
-	ms_json_number(j, "swap_bytes", r->swap_bytes);
-	ms_json_close(j, '}');
+	ms_json_format(j,
+		       "{start:%lx end:%lx kind:%s perms:%s size_bytes:%lu file_offset:%lu path:%s "
+		       "rss_bytes:%lu pss_bytes:%lu"
+		       " shared_clean_bytes:%lu shared_dirty_bytes:%lu private_clean_bytes:%lu "
+		       "private_dirty_bytes:%lu swap_bytes:%lu}",
+		       r->start, r->end, memscope_kind_name(r->kind), r->perms, r->end - r->start,
+		       r->file_offset, r->path, r->rss_bytes, r->pss_bytes, r->shared_clean_bytes,
+		       r->shared_dirty_bytes, r->private_clean_bytes, r->private_dirty_bytes,
+		       r->swap_bytes);
 }
 
 /* Returns the JSON text that `f` writes; NULL if anything failed. */

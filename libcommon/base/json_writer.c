@@ -5,6 +5,7 @@
 
 #include "utf8.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -127,6 +128,31 @@ void ms_json_real(struct ms_json *j, const char *key, double v, int digits)
 	ms_json_raw(j, key, isfinite(v) ? text : NULL);
 }
 
+void ms_json_signed(struct ms_json *j, const char *key, int64_t v)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRId64, v);
+	ms_json_raw(j, key, v == INT64_MIN ? NULL : text);
+}
+
+/* Writes the value of a conversion, `s` behind its %. Returns the text behind the conversion. */
+static const char *put_value(struct ms_json *j, const char *key, const char *s, va_list *ap)
+{
+	if (*s == 's')
+		ms_json_string(j, key, va_arg(*ap, const char *));
+	else if (*s == 'd')
+		ms_json_bool(j, key, va_arg(*ap, int));
+	else if (*s == '.')
+		ms_json_real(j, key, va_arg(*ap, double), s[1] - '0');
+	else if (s[1] == 'u')
+		ms_json_number(j, key, va_arg(*ap, uint64_t));
+	else if (s[1] == 'd')
+		ms_json_signed(j, key, va_arg(*ap, int64_t));
+	else
+		ms_json_print(j, key, "0x%" PRIx64, va_arg(*ap, uint64_t));
+	return s + (*s == '.' ? 3 : *s == 'l' ? 2 : 1);
+}
+
 void ms_json_format(struct ms_json *j, const char *template, ...)
 {
 	char name[64] = "";
@@ -144,18 +170,13 @@ void ms_json_format(struct ms_json *j, const char *template, ...)
 			s += n + 1;
 			continue;
 		}
-		if (*s == '{' || *s == '[')
-			ms_json_open(j, key, *s);
-		else if (*s != '%')
-			ms_json_close(j, *s);
-		else if (*++s == 's')
-			ms_json_string(j, key, va_arg(ap, const char *));
-		else if (*s == 'd')
-			ms_json_bool(j, key, va_arg(ap, int));
-		else if (*s++ == 'l')
-			ms_json_number(j, key, va_arg(ap, uint64_t));
+		if (*s == '%')
+			s = put_value(j, key, s + 1, &ap);
+		else if (*s == '{' || *s == '[')
+			ms_json_open(j, key, *s++);
+		else
+			ms_json_close(j, *s++);
 		*name = 0;
-		s++;
 	}
 	va_end(ap);
 }

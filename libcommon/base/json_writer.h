@@ -30,6 +30,7 @@ void ms_json_numbers(struct ms_json *j, const struct ms_json_named *v, size_t n)
 	ms_json_numbers(j, (const struct ms_json_named[]){__VA_ARGS__},                            \
 			sizeof((const struct ms_json_named[]){__VA_ARGS__}) /                      \
 				sizeof(struct ms_json_named))
+void ms_json_signed(struct ms_json *j, const char *key, int64_t v); /* v: INT64_MIN = null */
 void ms_json_bool(struct ms_json *j, const char *key, bool v);
 /* Writes a number with `digits` decimals; NaN and infinities become null. */
 void ms_json_real(struct ms_json *j, const char *key, double v, int digits);
@@ -38,9 +39,10 @@ void ms_json_raw(struct ms_json *j, const char *key, const char *text);
 /* Writes a string formatted as by printf, at most 255 bytes. */
 void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Writes JSON by a template that consists of brackets, "key:" before a value or a bracket, %s (a
- * string), %lu (a number, as ms_json_number writes it) and %d (a bool): "{name:%s
- * live:{bytes:%lu}}" */
+/* Writes JSON by a template that consists of brackets, "key:" before a value or a bracket, and values:
+ * %s (a string), %lu (a number, as ms_json_number writes it), %ld (a signed one; INT64_MIN = null),
+ * %lx (an address, as a string), %.1f (a real number with that many decimals, one digit) and %d (a
+ * bool): "{name:%s live:{bytes:%lu}}" */
 void ms_json_format(struct ms_json *j, const char *template, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Writes only a comma and the key; the caller writes the value. */

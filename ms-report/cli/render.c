@@ -134,48 +134,65 @@ static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
 	return true;
 }
 
-/* Writes the first screen for processes that were only observed through /proc. */
-static void text_proc(struct page *p, struct out *o, size_t limit)
+/* ---- text and Markdown ---- */
+
+static void put_table(struct page *p, struct out *o, const struct table *t)
 {
-	struct table t[PROC_TABLES];
-	size_t n = proc_first(p->m, limit, t);
-	text_verdict(p, o);
-	text_who(p, o);
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			out_char(o, '\n');
-		text_table(p, o, &t[i]);
+	(p->markdown ? markdown_table : text_table)(p, o, t);
+}
+
+static void put_paragraph(struct page *p, struct out *o, const char *s, size_t indent)
+{
+	if (!p->markdown) {
+		text_fold(p, o, s, indent);
+		return;
 	}
-}
-
-static void markdown_proc(struct page *p, struct out *o, size_t limit)
-{
-	struct table t[PROC_TABLES];
-	size_t n = proc_first(p->m, limit, t);
-	markdown_verdict(p, o);
-	for (size_t i = 0; i < n; i++)
-		markdown_table(p, o, &t[i]);
-}
-
-static void text_resident(struct page *p, struct out *o, size_t limit)
-{
-	struct table t[RESIDENT_TABLES];
-	size_t n = resident_tables(p->m, limit, t);
-	text_fold(p, o, resident_answer(p->m), 2);
-	for (size_t i = 0; i < n && n > 1; i++) {
-		out_char(o, '\n');
-		text_table(p, o, &t[i]);
-	}
-}
-
-static void markdown_resident(struct page *p, struct out *o, size_t limit)
-{
-	struct table t[RESIDENT_TABLES];
-	size_t n = resident_tables(p->m, limit, t);
-	markdown_plain(p, o, resident_answer(p->m));
+	markdown_plain(p, o, s);
 	out_str(o, "\n\n");
-	for (size_t i = 0; i < n && n > 1; i++)
-		markdown_table(p, o, &t[i]);
+}
+
+/* Writes tables, in text with an empty line before each but the first of a view. */
+static void put_tables(struct page *p, struct out *o, const struct table *t, size_t n, bool first)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!p->markdown && (i || !first))
+			out_char(o, '\n');
+		put_table(p, o, &t[i]);
+	}
+}
+
+/* Writes the first screen for processes that were only observed through /proc. */
+static void put_proc(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[PROC_TABLES];
+	size_t n = proc_first(p->m, limit, t);
+	(p->markdown ? markdown_verdict : text_verdict)(p, o);
+	if (!p->markdown)
+		text_who(p, o);
+	put_tables(p, o, t, n, true);
+}
+
+static void put_resident(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[RESIDENT_TABLES];
+	size_t n = resident_tables(p->m, limit, t);
+	put_paragraph(p, o, resident_answer(p->m), 2);
+	put_tables(p, o, t, n > 1 ? n : 0, false);
+}
+
+/* Begins the report of one process of a run. */
+static void put_run(struct page *p, bool all, struct out *o)
+{
+	if (!p->run)
+		return;
+	if (all) {
+		struct table t = run_table(p->m, p->run, &p->style);
+		put_table(p, o, &t);
+	} else {
+		put_paragraph(p, o, run_words(p->m, p->run, &p->style), 0);
+	}
+	if (!p->markdown)
+		out_char(o, '\n');
 }
 
 static struct tree tree_of(const struct page *p, const struct options *opt)
@@ -184,135 +201,93 @@ static struct tree tree_of(const struct page *p, const struct options *opt)
 			 opt->full_names ? TREE_ROUNDS : TREE_OWN, opt->entry);
 }
 
-static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
+static void put_view(struct page *p, const struct options *opt, enum view v, size_t limit,
+		     struct out *o);
+
+/* Writes a view of which Markdown has no form of its own as preformatted text. */
+static void put_preformatted(struct page *p, const struct options *opt, enum view v, size_t limit,
+			     struct out *o)
 {
-	size_t limit = limit_of(opt, FORMAT_TEXT, v);
+	struct out text = {0};
+	struct page plain = *p;
+	plain.markdown = plain.style.color = false;
+	plain.style.width = opt->width ? opt->width : 100;
+	put_view(&plain, opt, v, limit, &text);
+	markdown_text(o, &text);
+	out_free(&text);
+}
+
+static void put_view(struct page *p, const struct options *opt, enum view v, size_t limit,
+		     struct out *o)
+{
+	bool md = p->markdown, preformatted = v == VIEW_SITE || v == VIEW_TREE ||
+					      v == VIEW_ANNOTATE || v == VIEW_RETAINED;
 	struct list l;
-	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
-		diff_text(p, o, opt->limit == LIMIT_DEFAULT ? 10 : limit);
+	if (md && preformatted) {
+		put_preformatted(p, opt, v, limit, o);
 	} else if (v == VIEW_FIRST && p->m->proc_only) {
-		text_proc(p, o, opt->limit == LIMIT_DEFAULT ? 20 : limit);
+		put_proc(p, o, limit);
 	} else if (v == VIEW_FIRST) {
-		text_first(p, o, limit);
+		(p->m->diff ? (md ? diff_markdown : diff_text)
+			    : (md ? markdown_first : text_first))(p, o, limit);
 	} else if (v == VIEW_SITE) {
 		text_site(p, o, p->site);
 	} else if (v == VIEW_RESIDENT) {
-		text_resident(p, o, limit);
+		put_resident(p, o, limit);
 	} else if (v == VIEW_TREE) {
 		struct tree t = tree_of(p, opt);
 		text_tree(p, o, &t, limit);
-	} else if (v == VIEW_RETAINED) {
-		struct table t = kept_tree(p->m, limit, &p->style);
-		text_table(p, o, &t);
 	} else if (v == VIEW_WHY) {
-		text_why(p, o, opt->why, limit);
-	} else if (v == VIEW_ANNOTATE) {
-		struct table t = annotate(p, opt, limit, true);
-		text_table(p, o, &t);
+		(md ? markdown_why : text_why)(p, o, opt->why, limit);
 	} else if (make_list(p, v, limit, &l)) {
-		text_list_view(p, o, &l);
+		(md ? markdown_list : text_list_view)(p, o, &l);
 	} else {
-		struct table t = make_table(p, opt, v, limit);
-		if (v == VIEW_SUMMARY)
+		struct table t = v == VIEW_RETAINED   ? kept_tree(p->m, limit, &p->style)
+				 : v == VIEW_ANNOTATE ? annotate(p, opt, limit, true)
+						      : make_table(p, opt, v, limit);
+		if (v == VIEW_SUMMARY && !md)
 			text_who(p, o);
-		text_table(p, o, &t);
+		put_table(p, o, &t);
 	}
 }
 
-/* Begins the report of one process of a run. */
-static void text_run(struct page *p, bool all, struct out *o)
+/* Returns the limit of a view as text: of a first screen, by what was recorded. */
+static size_t text_limit(const struct page *p, const struct options *opt, enum view v)
 {
-	if (!p->run)
-		return;
-	if (all) {
-		struct table t = run_table(p->m, p->run, &p->style);
-		text_table(p, o, &t);
-	} else {
-		text_fold(p, o, run_words(p->m, p->run, &p->style), 0);
-	}
-	out_char(o, '\n');
-}
-
-static void markdown_run(struct page *p, bool all, struct out *o)
-{
-	if (!p->run)
-		return;
-	if (all) {
-		struct table t = run_table(p->m, p->run, &p->style);
-		markdown_table(p, o, &t);
-	} else {
-		markdown_plain(p, o, run_words(p->m, p->run, &p->style));
-		out_str(o, "\n\n");
-	}
+	bool chosen = opt->limit != LIMIT_DEFAULT || v != VIEW_FIRST;
+	return !chosen && p->m->proc_only ? 20
+	       : !chosen && p->m->diff    ? 10
+					  : limit_of(opt, FORMAT_TEXT, v);
 }
 
 static void text_report(struct page *p, const struct options *opt, struct out *o)
 {
 	text_banner(p, o);
-	text_run(p, opt->views[0] == VIEW_FIRST, o);
+	put_run(p, opt->views[0] == VIEW_FIRST, o);
 	for (size_t i = 0; i < opt->view_count; i++) {
 		if (i)
 			out_char(o, '\n');
-		text_view(p, opt, opt->views[i], o);
+		put_view(p, opt, opt->views[i], text_limit(p, opt, opt->views[i]), o);
 	}
 }
 
-static void markdown_view(struct page *p, const struct options *opt, enum view v, size_t limit,
-			  struct out *o)
+static void markdown_report(const struct page *page, const struct options *opt, struct out *o)
 {
-	struct list l;
-	if (v == VIEW_FIRST && p->m->diff && !p->m->proc_only) {
-		diff_markdown(p, o, limit);
-	} else if (v == VIEW_FIRST && p->m->proc_only) {
-		markdown_proc(p, o, limit);
-	} else if (v == VIEW_FIRST) {
-		markdown_first(p, o, limit);
-	} else if (v == VIEW_RESIDENT) {
-		markdown_resident(p, o, limit);
-	} else if (v == VIEW_WHY) {
-		markdown_why(p, o, opt->why, limit);
-	} else if (v == VIEW_SITE || v == VIEW_TREE || v == VIEW_ANNOTATE || v == VIEW_RETAINED) {
-		struct out text = {0};
-		struct page plain = *p;
-		plain.style.color = false;
-		plain.style.width = opt->width ? opt->width : 100;
-		if (v == VIEW_SITE) {
-			text_site(&plain, &text, p->site);
-		} else if (v == VIEW_ANNOTATE) {
-			struct table t = annotate(&plain, opt, limit, true);
-			text_table(&plain, &text, &t);
-		} else if (v == VIEW_RETAINED) {
-			struct table t = kept_tree(p->m, limit, &plain.style);
-			text_table(&plain, &text, &t);
-		} else {
-			struct tree t = tree_of(p, opt);
-			text_tree(&plain, &text, &t, limit);
-		}
-		markdown_text(o, &text);
-		out_free(&text);
-	} else if (make_list(p, v, limit, &l)) {
-		markdown_list(p, o, &l);
-	} else {
-		struct table t = make_table(p, opt, v, limit);
-		markdown_table(p, o, &t);
-	}
-}
-
-static void markdown_report(struct page *p, const struct options *opt, struct out *o)
-{
+	struct page md = *page, *p = &md;
 	size_t most = SIZE_MAX;
+	md.markdown = true;
 	do {
 		o->n = 0;
 		if (p->m->diff && opt->views[0] == VIEW_FIRST)
 			diff_markdown_key(p, o);
 		markdown_banner(p, o);
-		markdown_run(p, opt->views[0] == VIEW_FIRST, o);
+		put_run(p, opt->views[0] == VIEW_FIRST, o);
 		size_t used = 1;
 		for (size_t i = 0; i < opt->view_count; i++) {
 			size_t limit = limit_of(opt, FORMAT_MD, opt->views[i]);
 			limit = limit < most ? limit : most;
 			used = limit > used ? limit : used;
-			markdown_view(p, opt, opt->views[i], limit, o);
+			put_view(p, opt, opt->views[i], limit, o);
 		}
 		/* halve the rows until the text fits; the omitted rows are summed up */
 		most = (used == SIZE_MAX ? model_site_count(p->m) + p->m->threads.n + 2 : used) / 2;

@@ -16,21 +16,12 @@
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-static void put_signed(struct ms_json *j, const char *key, int64_t v)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%" PRId64, v);
-	ms_json_raw(j, key, v == DELTA_UNKNOWN ? NULL : text);
-}
-
 static void put_limits(struct ms_json *j, const char *key, struct limits l)
 {
 	if (l.low == DELTA_UNKNOWN)
 		return;
 	ms_json_open(j, key, '{');
-	put_signed(j, "low", l.low);
-	put_signed(j, "high", l.high);
-	ms_json_close(j, '}');
+	ms_json_format(j, "low:%ld high:%ld}", l.low, l.high);
 }
 
 /* ---- JSON ---- */
@@ -67,7 +58,7 @@ static void put_kinds(struct model *m, struct ms_json *j)
 		const char *name = diff_kind_names[kinds[i]];
 		ms_json_number(j, SAY("%s_sites", name), s->sites);
 		for (int f = 0; f < DIFF_FIGURES; f++)
-			put_signed(j, SAY("%s_%s", name, diff_figure_names[f]), s->figures[f]);
+			ms_json_signed(j, SAY("%s_%s", name, diff_figure_names[f]), s->figures[f]);
 	}
 	MS_JSON_NUMBERS(j, {"unchanged_sites", m->diff->kinds[DIFF_UNCHANGED].sites},
 			{"renamed_sites", m->diff->renamed.sites});
@@ -78,18 +69,13 @@ static void put_totals(struct model *m, struct ms_json *j)
 	const struct diff *d = m->diff;
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < d->totals.n; i++)
-		put_signed(j, SAY("delta_%s", d->totals.v[i].figure), d->totals.v[i].delta);
+		ms_json_signed(j, SAY("delta_%s", d->totals.v[i].figure), d->totals.v[i].delta);
 	put_kinds(m, j);
-	ms_json_close(j, '}');
-	ms_json_open(j, "figures", '[');
+	ms_json_format(j, "} figures:[");
 	for (size_t i = 0; i < d->totals.n; i++) {
 		const struct diff_total *t = &d->totals.v[i];
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "figure", t->figure);
-		put_signed(j, "old", t->old);
-		put_signed(j, "new", t->new);
-		put_signed(j, "delta", t->delta);
-		ms_json_bool(j, "significant", t->significant);
+		ms_json_format(j, "{figure:%s old:%ld new:%ld delta:%ld significant:%d", t->figure,
+			       t->old, t->new, t->delta, t->significant);
 		put_limits(j, "old_range", t->of_old);
 		put_limits(j, "new_range", t->of_new);
 		put_limits(j, "delta_interval", t->of_delta);
@@ -104,8 +90,8 @@ static void put_figures(struct model *m, struct ms_json *j, const struct diff_ro
 	const int64_t *const parts[] = {x->old, x->new, x->delta};
 	for (int part = 0; part < 3; part++)
 		for (int f = 0; f < DIFF_FIGURES; f++)
-			put_signed(j, SAY("%s_%s", sides[part], diff_figure_names[f]),
-				   parts[part][f]);
+			ms_json_signed(j, SAY("%s_%s", sides[part], diff_figure_names[f]),
+				       parts[part][f]);
 	if (!x->ranges)
 		return;
 	ms_json_open(j, "ranges", '{');
@@ -136,10 +122,8 @@ static void put_names(struct model *m, struct ms_json *j, const char *key, const
 static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x,
 		    const struct json_stacks *stacks)
 {
-	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "id", (uint64_t)x->site->id);
-	ms_json_string(j, "kind", diff_kind_names[x->kind]);
-	ms_json_bool(j, "significant", x->significant);
+	ms_json_format(j, "{id:%lu kind:%s significant:%d", (uint64_t)x->site->id,
+		       diff_kind_names[x->kind], x->significant);
 	put_names(m, j, "significant_figures", x->figures);
 	ms_json_format(j, "matched:%s evidence:%s weak:%d sites:%lu old_sites:%lu old_site:%lu",
 		       x->matched, x->evidence, x->weak, x->sites, x->old_sites, x->old_site);
@@ -152,14 +136,10 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 
 static void put_kept_figures(struct ms_json *j, const struct kept_change *x)
 {
-	const struct {
-		const char *key;
-		int64_t v;
-	} figures[] = {{"old_bytes", x->old},         {"new_bytes", x->new},
-		       {"delta_bytes", x->delta},     {"old_blocks", x->old_blocks},
-		       {"new_blocks", x->new_blocks}, {"delta_blocks", x->delta_blocks}};
-	for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
-		put_signed(j, figures[f].key, figures[f].v);
+	ms_json_format(j,
+		       "old_bytes:%ld new_bytes:%ld delta_bytes:%ld old_blocks:%ld new_blocks:%ld "
+		       "delta_blocks:%ld",
+		       x->old, x->new, x->delta, x->old_blocks, x->new_blocks, x->delta_blocks);
 }
 
 /* Writes what keeps blocks alive in both runs, each with what changed directly below it. */
@@ -172,10 +152,9 @@ static void put_kept(struct model *m, struct ms_json *j)
 		ms_json_format(j, "{keeper:%s name:%s module:%s thread:%s file:%s line:%lu type:%s",
 			       k->kind, k->name, k->module, k->thread, k->file, k->line, k->type);
 		put_kept_figures(j, x);
-		ms_json_number(j, "below_site", x->below ? (uint64_t)x->below->id : UNKNOWN);
-		put_signed(j, "below_bytes", x->below_bytes);
-		ms_json_string(j, "below_type", x->below_type);
-		ms_json_open(j, "below", '[');
+		ms_json_format(j, "below_site:%lu below_bytes:%ld below_type:%s below:[",
+			       x->below ? (uint64_t)x->below->id : UNKNOWN, x->below_bytes,
+			       x->below_type);
 		for (x++; x < end && x->site; x++) {
 			ms_json_format(j, "{site:%lu type:%s", (uint64_t)x->site->id,
 				       x->keeper.type);
@@ -202,17 +181,14 @@ void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct js
 	size_t n = d->rows.n < limit ? d->rows.n : limit;
 	for (size_t i = 0; i < n; i++)
 		put_row(m, j, &d->rows.v[i], stacks);
-	ms_json_close(j, ']');
-	ms_json_open(j, "omitted", '{');
-	MS_JSON_NUMBERS(j, {"sites", d->rows.n - n}, {"hidden_sites", d->hidden_sites});
+	ms_json_format(j, "] omitted:{sites:%lu hidden_sites:%lu", d->rows.n - n, d->hidden_sites);
 	for (int f = 0; f < DIFF_FIGURES; f++) {
 		int64_t sum = d->hidden_delta[f];
 		for (size_t i = n; i < d->rows.n; i++)
 			sum = delta_add(sum, d->rows.v[i].delta[f]);
-		put_signed(j, SAY("delta_%s", diff_figure_names[f]), sum);
+		ms_json_signed(j, SAY("delta_%s", diff_figure_names[f]), sum);
 	}
-	ms_json_close(j, '}');
-	ms_json_close(j, '}');
+	ms_json_format(j, "}}");
 }
 
 /* ---- CSV ---- */

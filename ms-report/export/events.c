@@ -11,7 +11,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/json_writer.h"
-#include "libcommon/base/utf8.h"
 #include "libcommon/names/runtime.h"
 #include "libcommon/names/shorten.h"
 
@@ -155,8 +154,7 @@ static uint64_t frame_number(struct events *e, const struct memscope_frame *f)
 	put_json_frame(&j, f);
 	uint32_t number = bytes_number(&e->told_frames, e->text.v, e->text.n, &is_new);
 	if (is_new) {
-		ms_json_open(&line, NULL, '{');
-		ms_json_number(&line, "frame", number);
+		ms_json_format(&line, "{frame:%lu", (uint64_t)number);
 		out_char(e->o, ',');
 		out_put(e->o, e->text.v, e->text.n);
 		out_char(e->o, '\n');
@@ -175,9 +173,7 @@ static void put_json_stack(struct events *e, uint32_t stack)
 	for (size_t i = 0; i < n && !e->opt->whole_stacks; i++)
 		e->numbers[i] = frame_number(e, &e->frames[i]);
 	struct ms_json j = out_json(e->o);
-	ms_json_open(&j, NULL, '{');
-	ms_json_number(&j, "stack", stack);
-	ms_json_open(&j, "frames", '[');
+	ms_json_format(&j, "{stack:%lu frames:[", (uint64_t)stack);
 	for (size_t i = 0; i < n; i++) {
 		if (e->opt->whole_stacks) {
 			ms_json_open(&j, NULL, '{');
@@ -186,8 +182,7 @@ static void put_json_stack(struct events *e, uint32_t stack)
 			ms_json_number(&j, NULL, e->numbers[i]);
 		}
 	}
-	ms_json_close(&j, ']');
-	ms_json_close(&j, '}');
+	ms_json_format(&j, "]}");
 	out_char(e->o, '\n');
 }
 
@@ -226,18 +221,14 @@ static void put_marks(struct events *e, uint64_t until_ns)
 	uint64_t time_ns;
 	const char *name;
 	while (memscope_trace_mark(e->known, e->marks, &time_ns, &name) && time_ns <= until_ns) {
-		struct ms_json j = out_json(e->o);
 		e->marks++;
 		if (!e->opt->json) {
 			out_printf(e->o, TIME "  mark     %s\n", SECONDS(time_ns),
 				   name_clean(&e->names, name, e->opt->ascii));
 			continue;
 		}
-		ms_json_open(&j, NULL, '{');
-		ms_json_number(&j, "time_ns", time_ns);
-		ms_json_string(&j, "event", "mark");
-		ms_json_string(&j, "name", name);
-		ms_json_close(&j, '}');
+		struct ms_json j = out_json(e->o);
+		ms_json_format(&j, "{time_ns:%lu event:%s name:%s}", time_ns, "mark", name);
 		out_char(e->o, '\n');
 	}
 }

@@ -13,8 +13,6 @@
 #include "ms-report/words/page.h"
 #include "ms-report/words/words.h"
 
-#include <string.h>
-
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 enum { WIDTH = 1200, SIDE = 10, INNER = WIDTH - 2 * SIDE, ROW = 18, TOP = 50, HUES = 8 };

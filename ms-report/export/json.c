@@ -71,14 +71,12 @@ static void put_scan(struct ms_json *j, const struct end_scan *s)
 		ms_json_string(j, "leak_scan", NULL);
 		return;
 	}
-	ms_json_open(j, "leak_scan", '{');
-	ms_json_string(j, "state", s->state);
-	if (s->id >= 0) {
-		ms_json_number(j, "align", s->align);
-		ms_json_string(j, "mask", s->mask);
-		MS_JSON_NUMBERS(j, {"ignored_blocks", s->ignored}, {"root_ranges", s->roots},
-				{"refused_root_ranges", s->refused});
-	}
+	ms_json_format(j, "leak_scan:{state:%s", s->state);
+	if (s->id >= 0)
+		ms_json_format(j,
+			       "align:%lu mask:%s ignored_blocks:%lu root_ranges:%lu "
+			       "refused_root_ranges:%lu",
+			       s->align, s->mask, s->ignored, s->roots, s->refused);
 	ms_json_close(j, '}');
 }
 
@@ -183,12 +181,12 @@ static void put_snapshots(const struct model *m, struct ms_json *j)
 	ms_json_open(j, "snapshots", '[');
 	for (size_t i = 0; i < m->snapshots.n; i++) {
 		const struct snapshot *s = &m->snapshots.v[i];
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "process", (uint64_t)m->processes.v[s->process].id);
-		ms_json_string(j, "label", s->label);
-		MS_JSON_NUMBERS(j, {"time_ns", s->time_ns}, {"live_bytes", s->live.bytes},
-				{"live_blocks", s->live.blocks}, {"rss_bytes", s->rss_bytes},
-				{"usable_bytes", s->mmap.usable}, {"mapped_bytes", s->mmap.mapped});
+		ms_json_format(j,
+			       "{process:%lu label:%s time_ns:%lu live_bytes:%lu live_blocks:%lu "
+			       "rss_bytes:%lu usable_bytes:%lu mapped_bytes:%lu",
+			       (uint64_t)m->processes.v[s->process].id, s->label, s->time_ns,
+			       s->live.bytes, s->live.blocks, s->rss_bytes, s->mmap.usable,
+			       s->mmap.mapped);
 		live_intervals(j, s->live, s->est);
 		ms_json_close(j, '}');
 	}
@@ -287,13 +285,10 @@ static void put_sites(struct model *m, struct ms_json *j, const struct json_stac
 		for (int k = 0; l->rows[i]->est && k < EST_COUNT; k++)
 			ms_spread_add(&rest.of[k], &l->rows[i]->est->of[k]);
 	}
-	ms_json_close(j, ']');
-	ms_json_open(j, "omitted", '{');
-	MS_JSON_NUMBERS(j, {"sites", count}, {"live_bytes", left.bytes},
-			{"live_blocks", left.blocks});
+	ms_json_format(j, "] omitted:{sites:%lu live_bytes:%lu live_blocks:%lu", count, left.bytes,
+		       left.blocks);
 	live_intervals(j, left, m->est ? &rest : NULL);
-	ms_json_number(j, "hidden_sites", m->hidden.sites);
-	ms_json_string(j, "filters", m->hidden.filters);
+	ms_json_format(j, "hidden_sites:%lu filters:%s", m->hidden.sites, m->hidden.filters);
 	put_exceeded(m, j);
 	ms_json_close(j, '}');
 }
@@ -303,17 +298,15 @@ static void put_threads(const struct model *m, struct ms_json *j)
 	ms_json_open(j, "threads", '[');
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct thread *t = &m->threads.v[i];
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "process", (uint64_t)m->processes.v[t->process].id);
-		ms_json_number(j, "tid", t->tid);
-		ms_json_string(j, "name", t->name);
+		ms_json_format(j,
+			       "{process:%lu tid:%lu name:%s allocations:%lu frees:%lu "
+			       "allocated_bytes:%lu temporary:%lu peak_bytes:%lu peak_blocks:%lu"
+			       " live_bytes:%lu live_blocks:%lu",
+			       (uint64_t)m->processes.v[t->process].id, t->tid, t->name,
+			       t->allocations, t->frees, t->allocated_bytes, t->temporary,
+			       t->peak.bytes, t->peak.blocks, t->live.bytes, t->live.blocks);
 		if (t->label)
 			ms_json_string(j, "label", t->label);
-		MS_JSON_NUMBERS(j, {"allocations", t->allocations}, {"frees", t->frees},
-				{"allocated_bytes", t->allocated_bytes},
-				{"temporary", t->temporary}, {"peak_bytes", t->peak.bytes},
-				{"peak_blocks", t->peak.blocks}, {"live_bytes", t->live.bytes},
-				{"live_blocks", t->live.blocks});
 		const struct est_named intervals[] = {
 			{"allocations", EST_ALLOCATIONS, t->allocations},
 			{"frees", EST_FREES, t->frees},
@@ -331,9 +324,7 @@ void json_report(struct model *m, const struct run *run, struct out *o, enum met
 		 size_t view_count, bool compact)
 {
 	struct ms_json j = out_json(o);
-	ms_json_open(&j, NULL, '{');
-	ms_json_string(&j, "format", "memscope-report");
-	ms_json_number(&j, "version", compact ? 2 : 1);
+	ms_json_format(&j, "{format:%s version:%lu", "memscope-report", UINT64_C(1) + compact);
 	put_process(m, &j, "process", &m->processes.v[0], false);
 	put_quality(m, &j);
 	put_totals(&j, &m->totals, m->est, m);

@@ -147,11 +147,9 @@ static void write_data(struct page *p, const struct html_sites *s, enum metric m
 	ms_json_open(&j, "strings", '[');
 	for (uint32_t i = 0; i < strings.n; i++)
 		ms_json_string(&j, NULL, bytes_of(&strings, i, &n));
-	ms_json_close(&j, ']');
-	ms_json_open(&j, "columns", '[');
+	ms_json_format(&j, "] columns:[");
 	out_put(&text, c.names.v, c.names.n);
-	ms_json_close(&j, ']');
-	ms_json_close(&j, '}');
+	ms_json_format(&j, "]}");
 	for (int i = 0; i < 4; i++)
 		out_char(o, (char)(text.n >> i * 8));
 	out_put(o, text.v, text.n);

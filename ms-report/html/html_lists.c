@@ -9,8 +9,6 @@
 
 #include "libcommon/base/json_writer.h"
 
-#include <string.h>
-
 #define ROWS 5
 #define SOME_PART 5 /* temporary blocks get a list if they are over 1/SOME_PART of all calls */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
@@ -31,15 +29,12 @@ static const char *apart_words(struct page *p, const struct apart_line *l)
 static void open_list(struct page *p, struct ms_json *j, const char *id, const char *title,
 		      bool wrong, const char *const *heads, size_t n)
 {
-	ms_json_open(j, NULL, '{');
-	ms_json_string(j, "id", id);
+	ms_json_format(j, "{id:%s", id);
 	put_text(p, j, "title", title);
-	ms_json_bool(j, "wrong", wrong);
-	ms_json_open(j, "heads", '[');
+	ms_json_format(j, "wrong:%d heads:[", wrong);
 	for (size_t i = 0; i < n; i++)
 		ms_json_string(j, NULL, heads[i]);
-	ms_json_close(j, ']');
-	ms_json_open(j, "rows", '[');
+	ms_json_format(j, "] rows:[");
 }
 
 static void put_cells(struct page *p, struct ms_json *j, const char *const *cells, size_t n)
@@ -56,8 +51,7 @@ static void put_row(struct page *p, struct ms_json *j, const struct list *l, con
 		    const struct words *more)
 {
 	struct list_line x = list_line(p, l, s, true);
-	ms_json_open(j, NULL, '{');
-	ms_json_number(j, "site", (uint64_t)s->id);
+	ms_json_format(j, "{site:%lu", (uint64_t)s->id);
 	put_cells(p, j, cells, n);
 	put_text(p, j, "name", x.name);
 	put_text(p, j, "place", x.place);
@@ -67,33 +61,19 @@ static void put_row(struct page *p, struct ms_json *j, const struct list *l, con
 	ms_json_open(j, "apart", '[');
 	for (size_t i = 0; i < apart->n; i++)
 		put_text(p, j, NULL, apart_words(p, &apart->v[i]));
-	ms_json_close(j, ']');
-	ms_json_open(j, "more", '[');
+	ms_json_format(j, "] more:[");
 	for (size_t i = 0; i < more->n; i++)
 		put_text(p, j, NULL, more->v[i]);
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
-/* Closes the rows and opens the sums of sites outside the rows. */
-static void open_rest(struct ms_json *j)
-{
-	ms_json_close(j, ']');
-	ms_json_open(j, "rest", '[');
-}
-
+/* Writes the sums of sites outside the rows. */
 static void put_rest(struct page *p, struct ms_json *j, const char *words, const char *const *cells,
 		     size_t n)
 {
 	ms_json_open(j, NULL, '{');
 	put_cells(p, j, cells, n);
 	put_text(p, j, "words", words);
-	ms_json_close(j, '}');
-}
-
-static void close_list(struct ms_json *j)
-{
-	ms_json_close(j, ']');
 	ms_json_close(j, '}');
 }
 
@@ -122,13 +102,13 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 	}
 	struct list_rest rest[LIST_RESTS];
 	size_t n = list_rests(p, l, rest);
-	open_rest(j);
+	ms_json_format(j, "] rest:[");
 	for (size_t i = 0; i < n; i++)
 		put_rest(p, j, rest[i].words,
 			 (const char *[]){list_a(p, l->metric, rest[i].v),
 					  list_b(p, l->metric, rest[i].v)},
 			 figures);
-	close_list(j);
+	ms_json_format(j, "]}");
 }
 
 /* Writes the list of the sites with the most churn, or of the busiest, or of those that allocated
@@ -218,13 +198,13 @@ static void put_changes(struct page *p, struct ms_json *j)
 		struct words what = {.v = {diff_what(p->m, x)}, .n = 1};
 		put_row(p, j, &l, l.rows[i], &apart[i], cells, columns, &what);
 	}
-	open_rest(j);
+	ms_json_format(j, "] rest:[");
 	if (rows.significant > l.n)
 		put_rest(p, j,
 			 SAY("%s changed by more than noise",
 			     say_things(p->m, rows.significant - l.n, "more site")),
 			 NULL, 0);
-	close_list(j);
+	ms_json_format(j, "]}");
 }
 
 void html_lists_write(struct page *p, struct ms_json *j)

@@ -61,9 +61,7 @@ static void put_parts(struct page *p, struct ms_json *j, const struct frame *con
 		       end = line + AFTER;
 		for (i++; i < n && v[i]->line <= end + BEFORE + 1; i++)
 			end = v[i]->line + AFTER;
-		ms_json_open(j, NULL, '[');
-		ms_json_number(j, NULL, at);
-		ms_json_open(j, NULL, '[');
+		ms_json_format(j, "[%lu [", at);
 		for (; at <= end && at <= s->n && *left; at++) {
 			const char *text = name_clean_source(a, s->v[at - 1]);
 			text = name_cut(a, text, LINE_COLUMNS, false);
@@ -71,8 +69,7 @@ static void put_parts(struct page *p, struct ms_json *j, const struct frame *con
 			*left -= bytes < *left ? bytes : *left;
 			ms_json_string(j, NULL, text);
 		}
-		ms_json_close(j, ']');
-		ms_json_close(j, ']');
+		ms_json_format(j, "]]");
 	}
 }
 
@@ -95,14 +92,12 @@ static void put_file(struct page *p, struct ms_json *j, const struct frame *cons
 						base_name(m->modules.v[f->module].path))
 			      : NULL;
 		struct source s = why ? (struct source){0} : source_split(m, text, bytes);
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "file", html_text(p, f->file));
+		ms_json_format(j, "{file:%s", html_text(p, f->file));
 		if (why)
 			ms_json_string(j, "changed_after", html_text(p, why));
 		ms_json_open(j, "parts", '[');
 		put_parts(p, j, v, why ? 0 : n, &s, left);
-		ms_json_close(j, ']');
-		ms_json_close(j, '}');
+		ms_json_format(j, "]}");
 	}
 	ms_arena_release(&m->arena, mark);
 	free(real);

@@ -163,8 +163,7 @@ static void put_metrics(struct page *p, struct ms_json *j, const struct html_sit
 		put_spread(j, "total", &total);
 		put_spread(j, "omitted", &omitted);
 		put_spread(j, "hidden", &hidden);
-		ms_json_close(j, '}');
-		ms_json_close(j, '}');
+		ms_json_format(j, "}}");
 	}
 	ms_json_close(j, '}');
 	ms_json_number(j, "omitted_sites", m->sites.n - s->n);
@@ -176,10 +175,8 @@ static void put_processes(struct page *p, struct ms_json *j)
 	ms_json_open(j, "processes", '[');
 	for (size_t i = 0; i < m->processes.n; i++) {
 		const struct process *x = &m->processes.v[i];
-		ms_json_open(j, NULL, '{');
-		MS_JSON_NUMBERS(j, {"id", (uint64_t)x->id}, {"pid", x->pid});
-		put_text(p, j, "name", x->exe ? base_name(x->exe) : "unknown program");
-		ms_json_close(j, '}');
+		ms_json_format(j, "{id:%lu pid:%lu name:%s}", (uint64_t)x->id, x->pid,
+			       html_text(p, x->exe ? base_name(x->exe) : "unknown program"));
 	}
 	ms_json_close(j, ']');
 }
@@ -211,26 +208,18 @@ static void put_moments(struct page *p, struct ms_json *j)
 	ms_json_open(j, "moments", '[');
 	for (size_t i = 0; i < m->snapshots.n; i++) {
 		const struct snapshot *s = &m->snapshots.v[i];
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "process", s->process);
-		put_text(p, j, "label", s->label);
-		MS_JSON_NUMBERS(
-			j,
-			{"time_ns", figure_add(s->time_ns, m->processes.v[s->process].offset_ns)},
-			{"live_bytes", s->live.bytes}, {"live_blocks", s->live.blocks},
-			{"rss_bytes", s->rss_bytes}, {"mapped_bytes", s->mmap.mapped});
-		ms_json_close(j, '}');
+		ms_json_format(j,
+			       "{process:%lu label:%s time_ns:%lu live_bytes:%lu live_blocks:%lu "
+			       "rss_bytes:%lu mapped_bytes:%lu}",
+			       (uint64_t)s->process, html_text(p, s->label),
+			       figure_add(s->time_ns, m->processes.v[s->process].offset_ns),
+			       s->live.bytes, s->live.blocks, s->rss_bytes, s->mmap.mapped);
 	}
-	ms_json_close(j, ']');
-	ms_json_open(j, "marks", '[');
-	for (size_t i = 0; i < m->marks.n && i < ROWS; i++) {
-		ms_json_open(j, NULL, '{');
-		put_text(p, j, "name", m->marks.v[i].name);
-		ms_json_number(j, "time_ns", m->marks.v[i].time_ns);
-		ms_json_close(j, '}');
-	}
-	ms_json_close(j, ']');
-	ms_json_number(j, "more_marks", m->marks.n > ROWS ? m->marks.n - ROWS : 0);
+	ms_json_format(j, "] marks:[");
+	for (size_t i = 0; i < m->marks.n && i < ROWS; i++)
+		ms_json_format(j, "{name:%s time_ns:%lu}", html_text(p, m->marks.v[i].name),
+			       m->marks.v[i].time_ns);
+	ms_json_format(j, "] more_marks:%lu", m->marks.n > ROWS ? m->marks.n - ROWS : 0);
 }
 
 /* ---- tables ---- */
@@ -265,21 +254,12 @@ static const char *const row_kinds[] = {[ROW_ITEM] = "",
  * cell...]]} */
 static void put_table(struct page *p, struct ms_json *j, const char *id, struct table t)
 {
-	ms_json_open(j, NULL, '{');
-	ms_json_string(j, "id", id);
-	put_text(p, j, "title", t.title);
-	put_text(p, j, "empty", t.empty);
-	ms_json_open(j, "columns", '[');
-	for (size_t c = 0; c < t.column_count; c++) {
-		ms_json_open(j, NULL, '[');
-		ms_json_string(j, NULL, t.columns[c].title);
-		ms_json_string(j, NULL, t.columns[c].name);
-		ms_json_string(j, NULL, kinds[t.columns[c].kind]);
-		ms_json_number(j, NULL, t.columns[c].sum);
-		ms_json_close(j, ']');
-	}
-	ms_json_close(j, ']');
-	ms_json_open(j, "rows", '[');
+	ms_json_format(j, "{id:%s title:%s empty:%s columns:[", id, html_text(p, t.title),
+		       html_text(p, t.empty));
+	for (size_t c = 0; c < t.column_count; c++)
+		ms_json_format(j, "[%s %s %s %lu]", t.columns[c].title, t.columns[c].name,
+			       kinds[t.columns[c].kind], (uint64_t)t.columns[c].sum);
+	ms_json_format(j, "] rows:[");
 	for (size_t i = 0; i < t.n; i++) {
 		ms_json_open(j, NULL, '[');
 		ms_json_string(j, NULL, row_kinds[t.rows[i].kind]);
@@ -287,8 +267,7 @@ static void put_table(struct page *p, struct ms_json *j, const char *id, struct 
 			put_cell(p, j, &t.columns[c], &t.rows[i].cells[c]);
 		ms_json_close(j, ']');
 	}
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
 /* Writes the result of --resident, if the recording has it: {"answer":.., "tables":[..]}. */
@@ -298,13 +277,10 @@ static void put_resident(struct page *p, struct ms_json *j)
 	if (p->m->diff || !resident_known(p->m))
 		return;
 	size_t n = resident_tables(p->m, ROWS, t);
-	ms_json_open(j, "resident", '{');
-	put_text(p, j, "answer", resident_answer(p->m));
-	ms_json_open(j, "tables", '[');
+	ms_json_format(j, "resident:{answer:%s tables:[", html_text(p, resident_answer(p->m)));
 	for (size_t i = 0; i < n && n > 1; i++)
 		put_table(p, j, resident_names[i], t[i]);
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
 /* Writes what keeps blocks alive, if there is a retention scan: {"tables":[..], "lines":[[parent, text,
@@ -317,23 +293,15 @@ static void put_kept(struct page *p, struct ms_json *j)
 	size_t n = m->diff ? 0 : kept_lines(m, KEPT_LINES, &p->style, &v);
 	if (!t.title)
 		return;
-	ms_json_open(j, "kept", '{');
-	ms_json_open(j, "tables", '[');
+	ms_json_format(j, "kept:{tables:[");
 	put_table(p, j, "kept", t);
-	ms_json_close(j, ']');
-	ms_json_open(j, "lines", '[');
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t live[] = {v[i].retained.bytes, v[i].retained.blocks, v[i].own.bytes,
-					 v[i].own.blocks};
-		ms_json_open(j, NULL, '[');
-		ms_json_number(j, NULL, v[i].parent == NONE ? UNKNOWN : v[i].parent);
-		put_text(p, j, NULL, v[i].text);
-		for (size_t f = 0; f < sizeof live / sizeof *live; f++)
-			ms_json_number(j, NULL, live[f]);
-		ms_json_close(j, ']');
-	}
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "] lines:[");
+	for (size_t i = 0; i < n; i++)
+		ms_json_format(j, "[%lu %s %lu %lu %lu %lu]",
+			       v[i].parent == NONE ? UNKNOWN : v[i].parent, html_text(p, v[i].text),
+			       v[i].retained.bytes, v[i].retained.blocks, v[i].own.bytes,
+			       v[i].own.blocks);
+	ms_json_format(j, "]}");
 }
 
 static void put_tables(struct page *p, struct ms_json *j)
@@ -418,11 +386,10 @@ static void put_site_frees(struct page *p, struct ms_json *j, const struct site 
 	for (size_t i = 0; i < t.n && i < 20; i++) {
 		const struct cell *c = t.rows[i].cells;
 		const struct frame *f = model_frame(m, (uint32_t)c[SITE_FREE_NODE].n);
-		ms_json_open(j, NULL, '[');
-		put_text(p, j, NULL, f ? frame_label(&m->arena, m, f, &p->style) : NULL);
-		put_text(p, j, NULL, f ? frame_place(&m->arena, m, f, &p->style) : NULL);
-		MS_JSON_NUMBERS(j, {NULL, c[SITE_FREE_FREES].n}, {NULL, c[SITE_FREE_BYTES].n});
-		ms_json_close(j, ']');
+		ms_json_format(j, "[%s %s %lu %lu]",
+			       html_text(p, f ? frame_label(&m->arena, m, f, &p->style) : NULL),
+			       html_text(p, f ? frame_place(&m->arena, m, f, &p->style) : NULL),
+			       c[SITE_FREE_FREES].n, c[SITE_FREE_BYTES].n);
 	}
 	ms_json_close(j, ']');
 }
@@ -462,8 +429,7 @@ static void put_left_out(const struct diff *d, const struct html_sites *s, struc
 			sums[1][f] += x->new[f] > 0 ? (uint64_t)x->new[f] : 0;
 		}
 	}
-	ms_json_open(j, "left_out", '{');
-	ms_json_number(j, "places", places);
+	ms_json_format(j, "left_out:{places:%lu", places);
 	for (int side = 0; side < 2; side++) {
 		ms_json_open(j, side ? "new" : "old", '{');
 		for (int f = 0; f < DIFF_FIGURES; f++)
@@ -495,50 +461,37 @@ static void put_diff(struct page *p, struct ms_json *j, const struct html_sites 
 	ms_json_open(j, "lines", '[');
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_total *t = lines[i].total;
-		ms_json_open(j, NULL, '{');
 		bool peak = strcmp(t->figure, "peak_bytes") == 0 && diff_moments(m);
-		put_text(
-			p, j, "title",
-			peak ? ms_arena_printf(&m->arena, "%s, %s", lines[i].title, diff_moments(m))
-			     : lines[i].title);
-		put_text(p, j, "figure", t->figure);
-		put_text(p, j, "old", diff_value(m, lines[i].bytes, t->old));
-		put_text(p, j, "new", diff_value(m, lines[i].bytes, t->new));
-		put_text(p, j, "delta", diff_say(m, lines[i].bytes, t->delta));
-		put_text(p, j, "percent", diff_percent(m, t->delta, t->old));
-		ms_json_number(j, "sign",
-			       t->delta == DELTA_UNKNOWN ? UNKNOWN
-			       : t->delta > 0            ? 2
-							 : t->delta == 0);
-		ms_json_bool(j, "significant", t->significant);
-		ms_json_bool(j, "noise", lines[i].noise);
-		ms_json_close(j, '}');
+		uint64_t sign = t->delta == DELTA_UNKNOWN ? UNKNOWN
+				: t->delta > 0            ? 2
+							  : t->delta == 0;
+		ms_json_format(j,
+			       "{title:%s figure:%s old:%s new:%s delta:%s percent:%s sign:%lu "
+			       "significant:%d noise:%d}",
+			       html_text(p, peak ? ms_arena_printf(&m->arena, "%s, %s",
+								   lines[i].title, diff_moments(m))
+						 : lines[i].title),
+			       html_text(p, t->figure), html_text(p, lines[i].old),
+			       html_text(p, lines[i].new), html_text(p, lines[i].change),
+			       html_text(p, lines[i].percent), sign, t->significant,
+			       lines[i].noise);
 	}
-	ms_json_close(j, ']');
-	ms_json_open(j, "kinds", '[');
+	ms_json_format(j, "] kinds:[");
 	for (int k = 0; k < DIFF_KINDS; k++)
 		ms_json_string(j, NULL, diff_kind_names[k]);
-	ms_json_close(j, ']');
-	ms_json_open(j, "evidence", '[');
-	for (size_t i = 0; i < d->rows.n && i < DETAILS; i++) {
-		if (!d->rows.v[i].evidence)
-			continue;
-		ms_json_open(j, NULL, '[');
-		ms_json_number(j, NULL, (uint64_t)d->rows.v[i].site->id);
-		put_text(p, j, NULL, d->rows.v[i].evidence);
-		ms_json_close(j, ']');
-	}
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "] evidence:[");
+	for (size_t i = 0; i < d->rows.n && i < DETAILS; i++)
+		if (d->rows.v[i].evidence)
+			ms_json_format(j, "[%lu %s]", (uint64_t)d->rows.v[i].site->id,
+				       html_text(p, d->rows.v[i].evidence));
+	ms_json_format(j, "]}");
 }
 
 void html_words_write(struct page *p, struct ms_json *j, const struct html_sites *s,
 		      enum metric metric)
 {
-	ms_json_string(j, "format", "memscope-page");
-	ms_json_number(j, "version", 1);
-	ms_json_string(j, "tool", "ms-report " MS_VERSION);
-	ms_json_string(j, "metric", metric_names[metric]);
+	ms_json_format(j, "format:%s version:%lu tool:%s metric:%s", "memscope-page", UINT64_C(1),
+		       "ms-report " MS_VERSION, metric_names[metric]);
 	put_quality(p, j);
 	put_totals(p, j);
 	html_lists_write(p, j);

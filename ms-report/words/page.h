@@ -55,6 +55,7 @@ struct page {
 	bool partial;                  /* budgets are decided even on incomplete figures */
 	bool four_types;               /* --pprof: only the sample types of Go's profiles */
 	bool no_source;                /* --html: omit lines of source files */
+	bool markdown;                 /* --md: parts are written as Markdown, not as text */
 	bool gzip;                     /* the output's file name asks for compression */
 	uint64_t long_form_bytes;      /* --json: size of all sites' call stacks in the long form */
 };

@@ -3,7 +3,6 @@
  */
 #include "json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +27,8 @@ struct ms_json json_begin(struct json_line *to, const char *mode)
 {
 	struct ms_json j = {.put = put, .to = to};
 	to->n = 0;
-	ms_json_open(&j, NULL, '{');
-	ms_json_string(&j, "format", "memscope-top");
-	ms_json_number(&j, "version", 1);
-	ms_json_string(&j, "mode", mode);
-	ms_json_number(&j, "time_ns", ms_clock_ns(CLOCK_REALTIME));
+	ms_json_format(&j, "{format:%s version:%lu mode:%s time_ns:%lu", "memscope-top",
+		       UINT64_C(1), mode, ms_clock_ns(CLOCK_REALTIME));
 	return j;
 }
 
@@ -51,22 +47,20 @@ void json_free(struct json_line *to)
 void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict)
 {
 	bool known = t->kind != MS_TREND_SHORT;
-	ms_json_string(j, "verdict", verdict);
-	ms_json_real(j, "bytes_per_minute", known ? t->slope * 60 : NAN, 0);
-	ms_json_real(j, "low_bytes_per_minute", known ? t->low * 60 : NAN, 0);
-	ms_json_real(j, "high_bytes_per_minute", known ? t->high * 60 : NAN, 0);
-	ms_json_real(j, "confidence", known ? t->confidence : NAN, 2);
+	ms_json_format(j,
+		       "verdict:%s bytes_per_minute:%.0f low_bytes_per_minute:%.0f "
+		       "high_bytes_per_minute:%.0f confidence:%.2f",
+		       verdict, known ? t->slope * 60 : NAN, known ? t->low * 60 : NAN,
+		       known ? t->high * 60 : NAN, known ? t->confidence : NAN);
 }
 
 void json_forecast(struct ms_json *j, const struct forecast *f)
 {
-	ms_json_open(j, "forecast", '{');
-	ms_json_string(j, "limit", f->word);
-	ms_json_number(j, "limit_bytes", f->what ? f->limit : SOURCE_UNKNOWN);
-	ms_json_real(j, "reached_in_s", f->what ? f->seconds : NAN, 0);
-	ms_json_real(j, "soonest_s", f->what ? f->soonest : NAN, 0);
-	ms_json_real(j, "latest_s", f->what && isfinite(f->latest) ? f->latest : NAN, 0);
-	ms_json_close(j, '}');
+	ms_json_format(j,
+		       "forecast:{limit:%s limit_bytes:%lu reached_in_s:%.0f soonest_s:%.0f "
+		       "latest_s:%.0f}",
+		       f->word, f->what ? f->limit : SOURCE_UNKNOWN, f->what ? f->seconds : NAN,
+		       f->what ? f->soonest : NAN, f->what ? f->latest : NAN);
 }
 
 /* ---- the system ---- */
@@ -81,28 +75,27 @@ static void put_memory(struct ms_json *j, const struct system_memory *m)
 			{"available_bytes", m->available}, {"free_bytes", m->free},
 			{"cached_bytes", m->cached}, {"swap_total_bytes", m->swap_total},
 			{"swap_used_bytes", swap ? m->swap_total - m->swap_free : SYSTEM_UNKNOWN});
-	ms_json_real(j, "pressure_some_percent", m->some < 0 ? NAN : m->some, 2);
-	ms_json_real(j, "pressure_full_percent", m->full < 0 ? NAN : m->full, 2);
-	ms_json_close(j, '}');
+	ms_json_format(j, "pressure_some_percent:%.2f pressure_full_percent:%.2f}",
+		       m->some < 0 ? NAN : m->some, m->full < 0 ? NAN : m->full);
 }
 
 static void put_rates(struct ms_json *j, const struct system_process *p)
 {
 	bool io = p->read_bytes != SYSTEM_UNKNOWN;
-	ms_json_real(j, "cpu_percent", p->cpu * 100, 1);
-	ms_json_real(j, "faults_per_second", p->fault_rate, 1);
-	ms_json_real(j, "major_faults_per_second", p->major_rate, 1);
-	ms_json_real(j, "read_bytes_per_second", io ? p->read_rate : NAN, 0);
-	ms_json_real(j, "written_bytes_per_second", io ? p->write_rate : NAN, 0);
+	ms_json_format(j,
+		       "cpu_percent:%.1f faults_per_second:%.1f major_faults_per_second:%.1f "
+		       "read_bytes_per_second:%.0f written_bytes_per_second:%.0f",
+		       p->cpu * 100, p->fault_rate, p->major_rate, io ? p->read_rate : NAN,
+		       io ? p->write_rate : NAN);
 }
 
 static void put_figures(struct ms_json *j, const struct system_process *p)
 {
-	MS_JSON_NUMBERS(j, {"rss_bytes", p->rss}, {"pss_bytes", p->figures.pss},
-			{"uss_bytes", p->figures.uss}, {"swap_bytes", p->figures.swap},
-			{"heap_bytes", p->figures.heap}, {"vsz_bytes", p->vsz});
-	ms_json_string(j, "from", source_word(p->figures.source));
-	ms_json_number(j, "threads", p->threads);
+	ms_json_format(j,
+		       "rss_bytes:%lu pss_bytes:%lu uss_bytes:%lu swap_bytes:%lu heap_bytes:%lu "
+		       "vsz_bytes:%lu from:%s threads:%lu",
+		       p->rss, p->figures.pss, p->figures.uss, p->figures.swap, p->figures.heap,
+		       p->vsz, source_word(p->figures.source), (uint64_t)p->threads);
 }
 
 static void put_row(struct ms_json *j, struct system *s, struct system_process *p,
@@ -113,19 +106,14 @@ static void put_row(struct ms_json *j, struct system *s, struct system_process *
 	const char *verdict = system_verdict(s, p);
 	ms_json_open(j, NULL, '{');
 	if (group) {
-		ms_json_string(j, "group", p->command);
-		ms_json_number(j, "processes", (uint64_t)p->pid);
+		ms_json_format(j, "group:%s processes:%lu", p->command, (uint64_t)p->pid);
 	} else {
-		ms_json_number(j, "pid", (uint64_t)p->pid);
-		ms_json_number(j, "parent", (uint64_t)p->parent);
-		ms_json_string(j, "name", p->name);
-		ms_json_string(j, "command", p->command);
-		ms_json_string(j, "cgroup", p->cgroup[0] ? p->cgroup : NULL);
-		ms_json_string(j, "state", p->ended ? "x" : state);
-		ms_json_bool(j, "kernel", p->kernel);
-		ms_json_bool(j, "ended", p->ended);
-		ms_json_bool(j, "recorded", p->recorded && s->recordings.n);
-		ms_json_number(j, "largest_rss_bytes", p->largest);
+		ms_json_format(j,
+			       "pid:%lu parent:%lu name:%s command:%s cgroup:%s state:%s kernel:%d "
+			       "ended:%d recorded:%d largest_rss_bytes:%lu",
+			       (uint64_t)p->pid, (uint64_t)p->parent, p->name, p->command,
+			       p->cgroup[0] ? p->cgroup : NULL, p->ended ? "x" : state, p->kernel,
+			       p->ended, p->recorded && s->recordings.n, p->largest);
 	}
 	if (r->view == ROWS_TREE)
 		ms_json_number(j, "depth", depth);
@@ -142,18 +130,14 @@ void json_system(struct json_line *to, struct system *s, const struct rows *r)
 {
 	static const char *const views[] = {"processes", "groups", "tree"};
 	struct ms_json j = json_begin(to, "system");
-	ms_json_string(&j, "host", s->host);
-	ms_json_number(&j, "up_s", s->memory.up_s);
-	ms_json_real(&j, "load", s->memory.load[0], 2);
-	MS_JSON_NUMBERS(&j, {"processes", s->n - s->kernel - s->ended},
-			{"unreadable", s->unreadable}, {"kernel_threads", s->kernel});
+	ms_json_format(&j,
+		       "host:%s up_s:%lu load:%.2f processes:%lu unreadable:%lu kernel_threads:%lu",
+		       s->host, s->memory.up_s, s->memory.load[0], s->n - s->kernel - s->ended,
+		       s->unreadable, s->kernel);
 	put_memory(&j, &s->memory);
-	ms_json_string(&j, "view", views[r->view]);
-	ms_json_string(&j, "filter", r->filter.text[0] ? r->filter.text : NULL);
-	ms_json_number(&j, "hidden", r->hidden);
-	ms_json_string(&j, "sort", columns[r->sort].title);
-	ms_json_bool(&j, "reverse", r->reverse);
-	ms_json_open(&j, "rows", '[');
+	ms_json_format(&j, "view:%s filter:%s hidden:%lu sort:%s reverse:%d rows:[", views[r->view],
+		       r->filter.text[0] ? r->filter.text : NULL, r->hidden, columns[r->sort].title,
+		       r->reverse);
 	for (size_t i = 0; i < r->n; i++)
 		put_row(&j, s, r->v[i], r, r->depth[i]);
 	ms_json_close(&j, ']');
@@ -166,10 +150,10 @@ static void put_history(struct ms_json *j, const char *key, const struct history
 {
 	bool known = h->step != 0;
 	ms_json_open(j, key, '{');
-	ms_json_number(j, "bytes", known ? h->bytes : SYSTEM_UNKNOWN);
-	ms_json_real(j, "change_bytes", known ? (double)h->bytes - (double)h->first_bytes : NAN, 0);
-	ms_json_number(j, "seconds", known ? (h->last_ns - h->first_ns) / 1000000000u : 0);
-	ms_json_close(j, '}');
+	ms_json_format(j, "bytes:%lu change_bytes:%.0f seconds:%lu}",
+		       known ? h->bytes : SYSTEM_UNKNOWN,
+		       known ? (double)h->bytes - (double)h->first_bytes : NAN,
+		       known ? (h->last_ns - h->first_ns) / 1000000000u : 0);
 }
 
 static void put_kinds(struct ms_json *j, const struct process *p)
@@ -177,14 +161,12 @@ static void put_kinds(struct ms_json *j, const struct process *p)
 	ms_json_open(j, "kinds", '[');
 	for (int i = 0; i < MS_REGION_KINDS; i++) {
 		const struct process_kind *k = &p->kinds[i];
-		if (!k->count)
-			continue;
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "kind", ms_region_word((enum ms_region_kind)i));
-		MS_JSON_NUMBERS(j, {"regions", k->count}, {"size_bytes", k->size},
-				{"rss_bytes", k->memory.rss}, {"pss_bytes", k->memory.pss},
-				{"swap_bytes", k->memory.swap});
-		ms_json_close(j, '}');
+		if (k->count)
+			ms_json_format(j,
+				       "{kind:%s regions:%lu size_bytes:%lu rss_bytes:%lu "
+				       "pss_bytes:%lu swap_bytes:%lu}",
+				       ms_region_word((enum ms_region_kind)i), (uint64_t)k->count,
+				       k->size, k->memory.rss, k->memory.pss, k->memory.swap);
 	}
 	ms_json_close(j, ']');
 }
@@ -192,43 +174,34 @@ static void put_kinds(struct ms_json *j, const struct process *p)
 /* Writes a region with the keys of libmemscope's regions. */
 static void put_region(struct ms_json *j, const struct ms_region *r)
 {
-	ms_json_open(j, NULL, '{');
-	ms_json_print(j, "start", "0x%" PRIx64, r->map.start);
-	ms_json_print(j, "end", "0x%" PRIx64, r->map.end);
-	ms_json_string(j, "kind", ms_region_word(r->kind));
-	ms_json_string(j, "perms", r->map.perms);
-	ms_json_number(j, "size_bytes", r->map.end - r->map.start);
-	ms_json_number(j, "file_offset", r->map.offset);
-	ms_json_string(j, "path", r->map.path);
-	MS_JSON_NUMBERS(j, {"rss_bytes", r->memory.rss}, {"pss_bytes", r->memory.pss},
-			{"shared_clean_bytes", r->memory.shared_clean},
-			{"shared_dirty_bytes", r->memory.shared_dirty},
-			{"private_clean_bytes", r->memory.private_clean},
-			{"private_dirty_bytes", r->memory.private_dirty},
-			{"swap_bytes", r->memory.swap});
-	ms_json_close(j, '}');
+	const struct ms_proc_memory *m = &r->memory;
+	ms_json_format(j,
+		       "{start:%lx end:%lx kind:%s perms:%s size_bytes:%lu file_offset:%lu path:%s "
+		       "rss_bytes:%lu pss_bytes:%lu"
+		       " shared_clean_bytes:%lu shared_dirty_bytes:%lu private_clean_bytes:%lu "
+		       "private_dirty_bytes:%lu swap_bytes:%lu}",
+		       r->map.start, r->map.end, ms_region_word(r->kind), r->map.perms,
+		       r->map.end - r->map.start, r->map.offset, r->map.path, m->rss, m->pss,
+		       m->shared_clean, m->shared_dirty, m->private_clean, m->private_dirty,
+		       m->swap);
 }
 
 void json_process(struct json_line *to, const struct process *p)
 {
 	struct ms_json j = json_begin(to, "process");
 	char state[2] = {p->state, 0};
-	ms_json_number(&j, "pid", (uint64_t)p->proc.pid);
-	ms_json_string(&j, "name", p->proc.name);
-	ms_json_string(&j, "command", p->command);
-	ms_json_string(&j, "state", p->ended ? "x" : state);
-	ms_json_bool(&j, "ended", p->ended);
-	MS_JSON_NUMBERS(&j, {"up_s", p->up_s}, {"threads", p->threads});
-	ms_json_real(&j, "cpu_percent", p->cpu * 100, 1);
-	ms_json_number(&j, "vsz_bytes", p->statm.vsz);
-	ms_json_string(&j, "from", source_word(p->figures.source));
+	ms_json_format(&j,
+		       "pid:%lu name:%s command:%s state:%s ended:%d up_s:%lu threads:%lu "
+		       "cpu_percent:%.1f vsz_bytes:%lu from:%s",
+		       (uint64_t)p->proc.pid, p->proc.name, p->command, p->ended ? "x" : state,
+		       p->ended, p->up_s, (uint64_t)p->threads, p->cpu * 100, p->statm.vsz,
+		       source_word(p->figures.source));
 	put_history(&j, "rss", &p->rss);
 	put_history(&j, "pss", &p->pss);
 	put_history(&j, "uss", &p->uss);
 	put_history(&j, "heap", &p->heap);
 	put_history(&j, "swap", &p->swap);
-	ms_json_open(&j, "trend", '{');
-	ms_json_string(&j, "of", p->trend_of_heap ? "heap" : "rss");
+	ms_json_format(&j, "trend:{of:%s", p->trend_of_heap ? "heap" : "rss");
 	json_trend(&j, &p->trend, history_word(&p->trend));
 	ms_json_close(&j, '}');
 	struct forecast f = limits_forecast(&p->limits, &p->trend);

@@ -47,5 +47,9 @@ int main(void)
 	expect("{\"$schema\":\"x\",\"n\":2,\"more\":[18446744073709551613,18446744073709551614,"
 	       "null],"
 	       "\"memscope/v1\":false}");
+	j = begin();
+	ms_json_format(&j, "{at:%lx shares:[%.0f %.2f] change:%ld never:%ld}",
+		       UINT64_C(0xffffffffff600000), 2.5, -0.126, INT64_C(-3), INT64_MIN);
+	expect("{\"at\":\"0xffffffffff600000\",\"shares\":[2,-0.13],\"change\":-3,\"never\":null}");
 	return failures > 0;
 }
