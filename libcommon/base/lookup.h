@@ -37,6 +37,20 @@ static inline uint32_t ms_hash_text(const char *s)
 	return (uint32_t)(h ^ h >> 32);
 }
 
+/* Return hashes that continue `h` with a number, or with a text (NULL = ""). */
+static inline uint64_t ms_mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+static inline uint64_t ms_mix_text(uint64_t h, const char *s)
+{
+	for (; s && *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(1099511628211);
+	return ms_mix(h, 0);
+}
+
 /* Returns the next number with that hash; 0 = there is none. Set *at to `hash` before the first
  * call. */
 static inline uint32_t ms_lookup_next(const struct ms_lookup *x, uint32_t hash, size_t *at)

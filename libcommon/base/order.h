@@ -10,6 +10,15 @@
  * keys: MS_ORDER(x->a, y->a) ?: MS_ORDER(x->b, y->b). */
 #define MS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* Defines a function that compares two elements of an array, for qsort. `order`: an expression of
+ * pointers to them, `x` and `y`, made of MS_ORDER or strcmp. */
+#define MS_COMPARE(name, type, order)                                                              \
+	static int name(const void *x_, const void *y_)                                            \
+	{                                                                                          \
+		const type *x = x_, *y = y_;                                                       \
+		return order;                                                                      \
+	}
+
 /* Compares two structs by the uint64_t at their beginning; for qsort. */
 static inline int ms_by_first_number(const void *a, const void *b)
 {

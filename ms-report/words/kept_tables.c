@@ -49,6 +49,11 @@ static const char *label_of(struct model *m, const struct kept *k, const struct 
 	return also ? SAY("%s; also reached from %s", label, also) : label;
 }
 
+static struct live retained(const struct ms_kept_branch *b)
+{
+	return (struct live){b->bytes, b->blocks};
+}
+
 /* Adds the largest of what is directly below a keeper of most of what is live, if these are several
  * large parts: a server in one variable. */
 static void put_parts(struct model *m, struct table *t, const struct kept *k,
@@ -56,20 +61,22 @@ static void put_parts(struct model *m, struct table *t, const struct kept *k,
 {
 	enum { PARTS = 3, MOST = 2, LARGE = 10 }; /* MOST, LARGE: parts of what is live */
 	uint64_t live = figure_or_0(k->live_bytes);
-	const struct kept_branch *large[PARTS];
+	const struct ms_kept_branch *large[PARTS], *v;
 	size_t n = 0;
 	if (keeper->retained.bytes < live / MOST)
 		return;
-	struct kept_tree tree = kept_tree_make(m, k, !st->full_names);
-	uint32_t b = tree.first;
-	while (b != NONE && tree.v[b].row != keeper)
-		b = tree.v[b].next;
-	for (b = b == NONE ? NONE : tree.v[b].first; b != NONE && n < PARTS; b = tree.v[b].next)
-		if (!tree.v[b].rest && tree.v[b].retained.bytes >= live / LARGE)
-			large[n++] = &tree.v[b];
+	struct ms_kept_tree tree = kept_tree_make(m, k, !st->full_names);
+	v = tree.b.v;
+	uint32_t b = v[0].first;
+	while (b && &k->rows[v[b].row - 1] != keeper)
+		b = v[b].next;
+	for (b = b ? v[b].first : 0; b && n < PARTS; b = v[b].next)
+		if (!v[b].rest && v[b].bytes >= live / LARGE)
+			large[n++] = &v[b];
 	for (size_t i = 0; i < n && n > 1; i++)
-		put_kept(m, t, ROW_OTHER, large[i]->retained, live,
-			 SAY("  through %s", kept_site(m, large[i]->row->site, st)));
+		put_kept(m, t, ROW_OTHER, retained(large[i]), live,
+			 SAY("  through %s", kept_site(m, k->rows[large[i]->row - 1].site, st)));
+	ms_kept_free(&tree);
 }
 
 struct table kept_table(struct model *m, size_t limit, const struct style *st)
@@ -154,11 +161,7 @@ static const char *typed_site(struct model *m, const struct site *s, const char 
 		   words ? "]" : "");
 }
 
-static int by_delta(const void *a, const void *b)
-{
-	const struct kept_change *x = a, *y = b;
-	return MS_ORDER(y->delta, x->delta);
-}
+MS_COMPARE(by_delta, struct kept_change, MS_ORDER(y->delta, x->delta))
 
 /* Fills `v` with what changed directly below keeper `i`, the sites of one place as one, the largest
  * increase first. Returns the number of elements. */
@@ -247,21 +250,21 @@ enum { LEVELS = 12 }; /* levels that are indented; further ones stand below each
 
 static int largest_first(const void *a, const void *b, void *arg)
 {
-	const struct kept_branch *v = arg, *x = &v[*(const uint32_t *)a],
-				 *y = &v[*(const uint32_t *)b];
-	return MS_ORDER(y->retained.bytes, x->retained.bytes) ?: MS_ORDER(x, y);
+	const struct ms_kept_branch *v = arg, *x = &v[*(const uint32_t *)a],
+				    *y = &v[*(const uint32_t *)b];
+	return MS_ORDER(y->bytes, x->bytes) ?: MS_ORDER(x, y);
 }
 
 /* Tells for each branch whether it is one of the `limit` largest. */
-static bool *choose(struct model *m, const struct kept_tree *t, size_t limit)
+static bool *choose(struct model *m, const struct ms_kept_tree *t, size_t limit)
 {
-	bool *shown = ms_arena_alloc(&m->arena, t->n + 1);
-	uint32_t *order = ms_xrealloc(NULL, t->n + 1, sizeof *order);
-	for (uint32_t i = 0; i < t->n; i++)
-		order[i] = i;
-	if (t->n)
-		qsort_r(order, t->n, sizeof *order, largest_first, t->v);
-	for (size_t i = 0; i < t->n && i < limit; i++)
+	size_t n = t->b.n - 1;
+	bool *shown = ms_arena_alloc(&m->arena, n + 1);
+	uint32_t *order = ms_xrealloc(NULL, n + 1, sizeof *order);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i + 1;
+	qsort_r(order, n, sizeof *order, largest_first, t->b.v);
+	for (size_t i = 0; i < n && i < limit; i++)
 		shown[order[i]] = true;
 	free(order);
 	return shown;
@@ -270,7 +273,7 @@ static bool *choose(struct model *m, const struct kept_tree *t, size_t limit)
 struct drawing {
 	struct model *m;
 	const struct kept *k;
-	const struct kept_tree *t;
+	const struct ms_kept_branch *v; /* the tree's */
 	const struct style *st;
 	const bool *shown;
 	struct table *table;
@@ -281,27 +284,22 @@ static size_t left_out(const struct drawing *d, uint32_t b, struct live *sum)
 {
 	size_t n = 0;
 	*sum = (struct live){0};
-	for (; b != NONE; b = d->t->v[b].next)
+	for (; b; b = d->v[b].next)
 		if (!d->shown[b]) {
-			live_add(sum, d->t->v[b].retained);
+			live_add(sum, retained(&d->v[b]));
 			n++;
 		}
 	return n;
-}
-
-static uint32_t first_below(const struct drawing *d, uint32_t parent)
-{
-	return parent == NONE ? d->t->first : d->t->v[parent].first;
 }
 
 /* Tells whether a line follows on the level of `b` below its own branches. */
 static bool goes_on(const struct drawing *d, uint32_t b)
 {
 	struct live sum;
-	for (uint32_t i = d->t->v[b].next; i != NONE; i = d->t->v[i].next)
+	for (uint32_t i = d->v[b].next; i; i = d->v[i].next)
 		if (d->shown[i])
 			return true;
-	return left_out(d, first_below(d, d->t->v[b].parent), &sum) > 0;
+	return left_out(d, d->v[d->v[b].parent].first, &sum) > 0;
 }
 
 /* Returns the lines that lead to something below the branch `parent`. `last`: nothing follows it
@@ -313,30 +311,29 @@ static const char *guides(const struct drawing *d, uint32_t parent, bool last)
 		{"   ", "|  ", "`- ", "|- "}};
 	struct model *m = d->m;
 	const char *const *g = glyphs[d->st->ascii];
-	if (parent == NONE)
+	if (!parent)
 		return "";
 	const char *s = g[last ? 2 : 3];
 	size_t level = 1;
-	for (uint32_t b = parent; d->t->v[b].parent != NONE && level < LEVELS;
-	     b = d->t->v[b].parent, level++)
+	for (uint32_t b = parent; d->v[b].parent && level < LEVELS; b = d->v[b].parent, level++)
 		s = SAY("%s%s", g[goes_on(d, b)], s);
 	return s;
 }
 
-static const char *branch_text(const struct drawing *d, const struct kept_branch *b)
+static const char *branch_text(const struct drawing *d, const struct ms_kept_branch *b)
 {
 	struct model *m = d->m;
-	const struct kept_row *row = b->row;
-	if (b->parent == NONE)
+	const struct kept_row *row = &d->k->rows[b->row - 1];
+	if (!b->parent)
 		return label_of(m, d->k, row, d->st);
 	if (b->rest)
 		return "smaller ones";
 	const char *offset =
 			   b->offset == UNKNOWN ? "" : SAY("+%llu ", (unsigned long long)b->offset),
 		   *type = kept_type(m, b->type, d->st);
-	const char *own = b->own.blocks == b->retained.blocks
+	const char *own = b->own_blocks == b->blocks
 				  ? ""
-				  : SAY(" (%s of its own)", say_count(m, b->own.blocks));
+				  : SAY(" (%s of its own)", say_count(m, b->own_blocks));
 	if (row->mapped_bytes != UNKNOWN)
 		own = SAY(", mappings of %s", say_size(m, row->mapped_bytes));
 	return SAY("%s%s%s%s%s%s%s", offset, kept_site(m, row->site, d->st), type ? " [" : "",
@@ -358,31 +355,31 @@ static void put_rest(const struct drawing *d, uint32_t parent)
 {
 	struct live sum;
 	struct model *m = d->m;
-	size_t n = left_out(d, first_below(d, parent), &sum);
+	size_t n = left_out(d, d->v[parent].first, &sum);
 	if (n)
 		put_line(d, ROW_MORE, sum, guides(d, parent, true), SAY("%zu more", n));
 }
 
 static void draw(const struct drawing *d)
 {
-	const struct kept_branch *v = d->t->v;
-	uint32_t b = d->t->first;
-	while (b != NONE) {
+	const struct ms_kept_branch *v = d->v;
+	uint32_t b = v[0].first;
+	while (b) {
 		if (d->shown[b]) {
-			put_line(d, ROW_OTHER, v[b].retained,
+			put_line(d, ROW_OTHER, retained(&v[b]),
 				 guides(d, v[b].parent, !goes_on(d, b)), branch_text(d, &v[b]));
-			if (v[b].first != NONE) {
+			if (v[b].first) {
 				b = v[b].first;
 				continue;
 			}
 		}
-		while (v[b].next == NONE && v[b].parent != NONE) {
+		while (!v[b].next && v[b].parent) {
 			b = v[b].parent;
 			put_rest(d, b);
 		}
 		b = v[b].next;
 	}
-	put_rest(d, NONE);
+	put_rest(d, 0);
 }
 
 struct table kept_tree(struct model *m, size_t limit, const struct style *st)
@@ -399,9 +396,10 @@ struct table kept_tree(struct model *m, size_t limit, const struct style *st)
 		      say_size(m, k->live_bytes), say_size(m, k->unreachable_bytes));
 	t.title = table_unfiltered(m, t.title);
 	t.empty = "nothing is kept";
-	struct kept_tree tree = kept_tree_make(m, k, !st->full_names);
-	struct drawing d = {m, k, &tree, st, choose(m, &tree, limit), &t};
+	struct ms_kept_tree tree = kept_tree_make(m, k, !st->full_names);
+	struct drawing d = {m, k, tree.b.v, st, choose(m, &tree, limit), &t};
 	draw(&d);
+	ms_kept_free(&tree);
 	return t;
 }
 
@@ -410,20 +408,24 @@ size_t kept_lines(struct model *m, size_t limit, const struct style *st, struct 
 	const struct kept *k = kept_read(m, 0);
 	if (!kept_done(k))
 		return 0;
-	struct kept_tree t = kept_tree_make(m, k, !st->full_names);
-	struct drawing d = {m, k, &t, st, choose(m, &t, limit), NULL};
-	uint32_t *line = ms_xrealloc(NULL, t.n + 1, sizeof *line); /* by branch */
+	struct ms_kept_tree t = kept_tree_make(m, k, !st->full_names);
+	struct drawing d = {m, k, t.b.v, st, choose(m, &t, limit), NULL};
+	uint32_t *line = ms_xrealloc(NULL, t.b.n, sizeof *line); /* by branch */
 	size_t n = 0;
-	*v = ms_arena_alloc(&m->arena, (t.n + 1) * sizeof **v);
-	for (uint32_t b = t.first; b != NONE; b = kept_tree_next(&t, b)) {
-		const struct kept_branch *x = &t.v[b];
-		if (!d.shown[b] || (x->parent != NONE && !d.shown[x->parent]))
+	*v = ms_arena_alloc(&m->arena, t.b.n * sizeof **v);
+	line[0] = NONE;
+	for (uint32_t b = t.b.v[0].first; b; b = kept_tree_next(&t, b)) {
+		const struct ms_kept_branch *x = &t.b.v[b];
+		if (!d.shown[b] || (x->parent && !d.shown[x->parent]))
 			continue;
 		line[b] = (uint32_t)n;
-		(*v)[n++] = (struct kept_line){x->parent == NONE ? NONE : line[x->parent],
-					       branch_text(&d, x), x->retained, x->own};
+		(*v)[n++] = (struct kept_line){line[x->parent],
+					       branch_text(&d, x),
+					       retained(x),
+					       {x->own_bytes, x->own_blocks}};
 	}
 	free(line);
+	ms_kept_free(&t);
 	return n;
 }
 

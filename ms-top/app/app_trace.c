@@ -199,7 +199,7 @@ static void enter(struct app *a, int arg)
 	if (t->view == TRACE_SITES) {
 		open_site(a, (uint32_t)l->selected);
 	} else if (t->view == TRACE_KEPT && !kept_toggle(t, l->at)) {
-		uint32_t row = t->kept.b.v[t->kept.rows.v[l->at]].row;
+		uint32_t row = t->kept.tree.b.v[t->kept.rows.v[l->at]].row;
 		uint32_t node = kept_node(t, kept_row(t, row)->stack);
 		if (node)
 			open_site(a, node);

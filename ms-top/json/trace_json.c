@@ -20,15 +20,14 @@ static void put_process(struct ms_json *j, struct trace *t)
 	const struct ms_recording *rec = t->follow->rec;
 	bool trouble;
 	uint64_t lag = ms_follow_lag(t->follow);
-	ms_json_string(j, "trace", t->follow->path);
-	ms_json_number(j, "pid", rec->info.number[MS_INFO_PID]);
-	ms_json_string(j, "command", t->process);
-	ms_json_string(j, "state", trace_state(t, &trouble));
-	ms_json_bool(j, "trouble", trouble);
-	ms_json_bool(j, "attached", rec->info.number[MS_INFO_ATTACHED] != 0);
-	MS_JSON_NUMBERS(j, {"sampled_bytes", rec->replay.sampled ? rec->replay.sampled->mean : 0},
-			{"events_lost", ms_recording_lost(rec)}, {"moment_ns", t->total.ns},
-			{"lag_ns", lag});
+	const char *state = trace_state(t, &trouble);
+	ms_json_format(j,
+		       "trace:%s pid:%lu command:%s state:%s trouble:%d attached:%d "
+		       "sampled_bytes:%lu events_lost:%lu moment_ns:%lu lag_ns:%lu",
+		       t->follow->path, rec->info.number[MS_INFO_PID], t->process, state, trouble,
+		       rec->info.number[MS_INFO_ATTACHED] != 0,
+		       rec->replay.sampled ? rec->replay.sampled->mean : 0, ms_recording_lost(rec),
+		       t->total.ns, lag);
 }
 
 static void put_total(struct ms_json *j, const struct trace *t)
@@ -45,13 +44,11 @@ static void put_total(struct ms_json *j, const struct trace *t)
 			{"events", known(t, x->events)}, {"allocations", known(t, x->allocations)},
 			{"frees", known(t, x->frees)}, {"allocated_bytes", known(t, x->bytes)},
 			{"temporary_allocations", sampled ? UINT64_MAX : known(t, x->temporary)});
-	ms_json_open(j, "rates", '{');
-	ms_json_real(j, "seconds", r->seconds, 3);
-	ms_json_real(j, "allocations_per_second", r->allocations + rate, 1);
-	ms_json_real(j, "frees_per_second", r->frees + rate, 1);
-	ms_json_real(j, "bytes_per_second", r->bytes + rate, 0);
-	ms_json_real(j, "events_per_second", r->events + rate, 1);
-	ms_json_close(j, '}');
+	ms_json_format(j,
+		       "rates:{seconds:%.3f allocations_per_second:%.1f frees_per_second:%.1f "
+		       "bytes_per_second:%.0f events_per_second:%.1f}",
+		       r->seconds, r->allocations + rate, r->frees + rate, r->bytes + rate,
+		       r->events + rate);
 }
 
 /* Writes a call-stack frame; NULL is written as null. */
@@ -63,12 +60,10 @@ static void put_frame(struct ms_json *j, const char *key, const struct trace_fra
 		return;
 	}
 	ms_json_open(j, key, '{');
-	ms_json_string(j, "name", trace_frame_name(f, name, sizeof name));
-	ms_json_string(j, "function", f->full && f->full[0] ? f->full : NULL);
-	ms_json_string(j, "file", f->file);
-	ms_json_number(j, "line", f->line ? f->line : UINT64_MAX);
-	ms_json_string(j, "module", f->module);
-	ms_json_close(j, '}');
+	ms_json_format(j, "name:%s function:%s file:%s line:%lu module:%s}",
+		       trace_frame_name(f, name, sizeof name),
+		       f->full && f->full[0] ? f->full : NULL, f->file,
+		       f->line ? f->line : UINT64_MAX, f->module);
 }
 
 static void put_site(struct ms_json *j, struct trace *t, struct trace_site *s)
@@ -98,16 +93,13 @@ static void put_threads(struct ms_json *j, const struct trace *t)
 		uint32_t n = (uint32_t)t->thread_rows.v[i];
 		const struct trace_sum *x = &t->threads[n];
 		char name[64];
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "tid",
-			       n < rec->threads.n ? rec->threads.v[n].number[MS_THREAD_TID] : 0);
-		ms_json_string(j, "name", trace_thread_name(t, n, name, sizeof name));
-		MS_JSON_NUMBERS(
-			j, {"live_bytes", x->live_bytes},
-			{"live_blocks", t->shown->replay.sampled ? UINT64_MAX : x->live_blocks},
-			{"allocations", known(t, x->allocations)},
-			{"allocated_bytes", known(t, x->bytes)});
-		ms_json_close(j, '}');
+		ms_json_format(j,
+			       "{tid:%lu name:%s live_bytes:%lu live_blocks:%lu allocations:%lu "
+			       "allocated_bytes:%lu}",
+			       n < rec->threads.n ? rec->threads.v[n].number[MS_THREAD_TID] : 0,
+			       trace_thread_name(t, n, name, sizeof name), x->live_bytes,
+			       t->shown->replay.sampled ? UINT64_MAX : x->live_blocks,
+			       known(t, x->allocations), known(t, x->bytes));
 	}
 	ms_json_close(j, ']');
 }
@@ -134,9 +126,9 @@ static void put_retention(struct ms_json *j, struct trace *t)
 		       h->scan, t->kept.label, t->kept.ns, t->kept.state, h->live_bytes | known,
 		       h->kept_bytes | known, h->unreachable_bytes | known);
 	kept_make(t);
-	uint32_t b = t->kept.rows.n ? t->kept.b.v[0].first : 0;
-	for (; b; b = t->kept.b.v[b].next) {
-		const struct kept_branch *x = &t->kept.b.v[b];
+	const struct ms_kept_branch *v = t->kept.tree.b.v, *x;
+	for (uint32_t b = t->kept.rows.n ? v[0].first : 0; b; b = x->next) {
+		x = &v[b];
 		const struct ms_retention_row *row = kept_row(t, x->row);
 		struct keeper k = kept_name(t, &a, row);
 		ms_json_format(j,

@@ -23,6 +23,7 @@
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/units.h"
 #include "libcommon/names/keepers.h"
+#include "libcommon/names/kept_fold.h"
 #include "libcommon/trace/follow.h"
 #include "libcommon/symbols/frame_names.h"
 #include "libcommon/stats/trend.h"
@@ -142,20 +143,6 @@ struct trace_tree {
 	size_t ids_room;
 };
 
-/* Describes a branch of the tree of what keeps blocks alive; see trace_kept.c. */
-struct kept_branch {
-	uint32_t row;         /* its row with most bytes of its own, by number */
-	uint32_t id;          /* number of its first row */
-	uint32_t parent;      /* index of the parent, which is lower; 0 = the root */
-	uint32_t first, next; /* first child, next sibling; 0 = none */
-	uint32_t depth;       /* number of ancestors below the root */
-	uint64_t place;       /* hash of the place of its blocks; 0 = none */
-	uint64_t own_blocks;
-	uint64_t bytes, blocks; /* retained: its own, and those of all branches below it */
-	uint64_t offset;        /* of the pointer in the parent's blocks; UINT64_MAX = differs */
-	bool linked;            /* its blocks point to each other */
-	bool open;              /* its children are shown */
-};
 /* Tells by how many roots a root is observed. */
 struct kept_observed {
 	uint32_t first; /* number of the first of them */
@@ -168,11 +155,9 @@ struct trace_kept {
 	const char *state; /* "done", or why it tells nothing */
 	struct kept_observed *observed; /* by number of the root, of scan `observed_of` */
 	size_t observed_of, observed_count, observed_room;
-	MS_ARRAY(struct kept_branch) b;
-	struct ms_lookup by_place;
-	uint32_t *of_row; /* by row number: its branch */
-	uint8_t *open;    /* by row number: see is_open */
-	size_t row_room, open_room;
+	struct ms_kept_tree tree;
+	uint8_t *open; /* by number of a branch's first row: see is_open */
+	size_t open_room;
 	uint64_t made;           /* scan and number of names known when the tree was made */
 	MS_ARRAY(uint32_t) rows; /* visible branches, in order */
 	uint64_t *ids;
@@ -313,9 +298,6 @@ bool tree_toggle(struct trace *t, size_t row);
 /* Drops the tree, as the recording is about to be replaced. */
 void tree_forget(struct trace *t);
 void tree_free(struct trace_tree *tree);
-/* Return hashes: of a number or a text, continuing `h`. */
-uint64_t tree_mix(uint64_t h, uint64_t v);
-uint64_t tree_mix_text(uint64_t h, const char *s);
 
 /* ---- trace_kept.c ---- */
 

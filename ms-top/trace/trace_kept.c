@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What keeps blocks alive, as of a retention scan: keepers, and below each the blocks that it keeps.
  *
- * The recorder tells rows by their call stacks. Rows below one branch whose sites are in one
- * function and line, called from one line, are one branch, and join a branch of that place above
- * them; with --full-names each row is a branch. It is found again by the number of its first row.
- *
- *   g_cache                                      g_cache
- *     insert cache.c:7 < get < main                insert cache.c:7 < get
- *       copy cache.c:9 < insert                      copy cache.c:9 < insert
- *     insert cache.c:7 < get < run < main
- *       copy cache.c:9 < insert
+ * Rows are folded (kept_fold.h) by the function and line of their sites and of their callers; with
+ * --full-names each row is a branch. A branch is found again by the number of its first row.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -167,11 +160,6 @@ static void declare(const struct trace *t, const struct ms_retention_root *root,
 	k->type = k->type ?: v.type;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	return MS_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 struct keeper kept_name(const struct trace *t, struct ms_arena *a,
 			const struct ms_retention_row *row)
 {
@@ -190,7 +178,7 @@ struct keeper kept_name(const struct trace *t, struct ms_arena *a,
 	for (size_t i = 0; i < set->root_count; i++)
 		roots[i] = set->roots[i];
 	if (set->root_count)
-		qsort(roots, set->root_count, sizeof *roots, by_number);
+		qsort(roots, set->root_count, sizeof *roots, ms_by_first_number);
 	for (size_t i = 0; i < set->root_count; i++) {
 		v[i] = kept_keeper(t, a, kept_root(t, roots[i]));
 		names[i] = &v[i];
@@ -247,10 +235,10 @@ size_t kept_of_site(const struct trace *t, uint32_t node, struct trace_keeper *v
 
 static uint64_t mix_frame(uint64_t h, const struct trace_frame *f)
 {
-	h = tree_mix_text(h, f->module);
+	h = ms_mix_text(h, f->module);
 	if (!f->function)
-		return tree_mix(h, f->address);
-	return tree_mix(tree_mix_text(tree_mix_text(h, f->full), f->file), f->line);
+		return ms_mix(h, f->address);
+	return ms_mix(ms_mix_text(ms_mix_text(h, f->full), f->file), f->line);
 }
 
 /* Returns the hash of the frames that a row is named after; 0 = it has none. */
@@ -260,139 +248,55 @@ static uint64_t place_of(const struct trace *t, const struct ms_retention_row *r
 	if (!node)
 		return 0;
 	struct trace_site_name n = trace_site_name(t, node);
-	uint64_t h = n.user.note ? tree_mix(1, node) : mix_frame(1, &n.user);
+	uint64_t h = n.user.note ? ms_mix(1, node) : mix_frame(1, &n.user);
 	return n.has_caller ? mix_frame(h, &n.caller) : h;
 }
 
-/* Returns the branch that a row joins: one above it, or one beside it; 0 = there is none. */
-static uint32_t find(struct trace_kept *k, uint32_t parent, uint64_t place, bool *above)
+static struct ms_kept_row row_of(void *trace, uint32_t number)
 {
-	uint32_t hash = (uint32_t)(tree_mix(place, parent) >> 32), b;
-	*above = true;
-	for (b = parent; b && k->b.v[b].depth; b = k->b.v[b].parent)
-		if (k->b.v[b].place == place)
-			return b;
-	*above = false;
-	for (size_t at = hash; (b = ms_lookup_next(&k->by_place, hash, &at));)
-		if (k->b.v[b].parent == parent && k->b.v[b].place == place)
-			return b;
-	return 0;
-}
-
-static uint32_t add_branch(struct trace_kept *k, const struct ms_retention_row *row,
-			   uint32_t parent, uint64_t place)
-{
-	uint32_t b = (uint32_t)k->b.n;
-	*MS_PUSH(&k->b) = (struct kept_branch){
-		.row = (uint32_t)row->row,
-		.id = (uint32_t)row->row,
-		.parent = parent,
-		.depth = parent ? k->b.v[parent].depth + 1 : 0,
-		.place = place,
-		.offset = row->offset == MS_RETENTION_NO_OFFSET ? UINT64_MAX : row->offset};
-	if (place)
-		ms_lookup_add(&k->by_place, (uint32_t)(tree_mix(place, parent) >> 32), b);
-	return b;
-}
-
-static void add_row(struct trace *t, const struct ms_retention_row *row)
-{
-	struct trace_kept *k = &t->kept;
-	uint32_t parent = k->of_row[row->parent];
-	uint64_t place = place_of(t, row);
-	bool above = false;
-	uint32_t b = place ? find(k, parent, place, &above) : 0;
-	if (!b)
-		b = add_branch(k, row, parent, place);
-	struct kept_branch *x = &k->b.v[b];
-	k->of_row[row->row] = b;
-	x->linked |= above || row->depth > 1;
-	if (!above && x->offset != row->offset)
-		x->offset = UINT64_MAX;
-	if (row->bytes > kept_row(t, x->row)->bytes)
-		x->row = (uint32_t)row->row;
-	x->own_blocks += row->blocks;
-	x->bytes += row->bytes;
-	x->blocks += row->blocks;
-}
-
-static void add_up(struct trace *t)
-{
-	struct trace_kept *k = &t->kept;
-	k->top = 0;
-	for (size_t i = k->b.n; i-- > 1;) {
-		struct kept_branch *b = &k->b.v[i], *p = &k->b.v[b->parent];
-		p->bytes += b->bytes;
-		p->blocks += b->blocks;
-		b->next = p->first;
-		p->first = (uint32_t)i;
-		if (b->parent)
-			continue;
-		b->bytes = kept_row(t, b->row)->retained_bytes;
-		b->blocks = kept_row(t, b->row)->retained_blocks;
-		k->top += !(kept_row(t, b->row)->flags & MS_KEPT_REST);
-	}
-}
-
-static int largest_first(const void *a, const void *b, void *arg)
-{
-	const struct trace *t = arg;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct kept_branch *x = &t->kept.b.v[i], *y = &t->kept.b.v[j];
-	uint64_t rest = kept_row(t, x->row)->flags & MS_KEPT_REST,
-		 other = kept_row(t, y->row)->flags & MS_KEPT_REST;
-	return MS_ORDER(rest, other) ?:
-	       MS_ORDER(y->bytes, x->bytes) ?:
-	       MS_ORDER(y->blocks, x->blocks) ?:
-	       MS_ORDER(i, j);
+	const struct trace *t = trace;
+	const struct ms_retention_row *x = kept_row(t, number);
+	return (struct ms_kept_row){.parent = x->parent,
+				    .place = place_of(t, x),
+				    .bytes = x->bytes,
+				    .blocks = x->blocks,
+				    .retained_bytes = x->retained_bytes,
+				    .retained_blocks = x->retained_blocks,
+				    .offset = x->offset == MS_RETENTION_NO_OFFSET ? UINT64_MAX
+										  : x->offset,
+				    .depth = x->depth,
+				    .rest = x->flags & MS_KEPT_REST};
 }
 
 /* Tells whether a branch is open: keepers are closed until they are opened. */
-static bool is_open(const struct trace_kept *k, const struct kept_branch *b)
+static bool is_open(const struct trace_kept *k, const struct ms_kept_branch *b)
 {
 	uint8_t open = k->open[b->id];
-	return open == OPEN ||
-	       (open == UNDECIDED && b->parent && b->bytes * OPEN_SHARE >= k->b.v[b->parent].bytes);
+	return open == OPEN || (open == UNDECIDED && b->parent &&
+				b->bytes * OPEN_SHARE >= k->tree.b.v[b->parent].bytes);
 }
 
-/* Appends rows for the children of a branch, sorted. Recurses as deep as rows are nested. */
-static void put_children(struct trace *t, uint32_t branch)
+/* Appends rows for the children of a branch. Recurses as deep as rows are nested. */
+static void put_children(struct trace_kept *k, uint32_t branch)
 {
-	struct trace_kept *k = &t->kept;
-	/* sorts the children in the space where their rows will be stored, then relinks them */
-	size_t from = k->rows.n;
-	for (uint32_t c = k->b.v[branch].first; c; c = k->b.v[c].next)
+	struct ms_kept_branch *v = k->tree.b.v;
+	for (uint32_t c = v[branch].first; c; c = v[c].next) {
 		*MS_PUSH(&k->rows) = c;
-	qsort_r(k->rows.v + from, k->rows.n - from, sizeof *k->rows.v, largest_first, t);
-	uint32_t *link = &k->b.v[branch].first;
-	for (size_t i = from; i < k->rows.n; i++) {
-		*link = k->rows.v[i];
-		link = &k->b.v[*link].next;
-	}
-	*link = 0;
-	k->rows.n = from;
-	for (uint32_t c = k->b.v[branch].first; c; c = k->b.v[c].next) {
-		*MS_PUSH(&k->rows) = c;
-		struct kept_branch *b = &k->b.v[c];
-		b->open = b->first && b->depth < DEEPEST && is_open(k, b);
-		if (b->open)
-			put_children(t, c);
+		v[c].open = v[c].first && v[c].depth < DEEPEST && is_open(k, &v[c]);
+		if (v[c].open)
+			put_children(k, c);
 	}
 }
 
 static void make_branches(struct trace *t)
 {
 	struct trace_kept *k = &t->kept;
-	size_t rows = scan_of(t)->row_count + 1;
-	k->of_row = ms_xgrow(k->of_row, &k->row_room, rows, sizeof *k->of_row);
-	k->open = ms_xgrow(k->open, &k->open_room, rows, sizeof *k->open);
-	k->b.n = 0;
-	ms_lookup_clear(&k->by_place);
-	*MS_PUSH(&k->b) = (struct kept_branch){0};
-	k->of_row[0] = 0;
-	for (size_t i = 1; i < rows; i++)
-		add_row(t, kept_row(t, i));
-	add_up(t);
+	size_t n = scan_of(t)->row_count;
+	k->open = ms_xgrow(k->open, &k->open_room, n + 1, sizeof *k->open);
+	ms_kept_fold(&k->tree, n, row_of, t);
+	k->top = 0;
+	for (uint32_t c = k->tree.b.v[0].first; c; c = k->tree.b.v[c].next)
+		k->top += !k->tree.b.v[c].rest;
 }
 
 void kept_make(struct trace *t)
@@ -406,18 +310,18 @@ void kept_make(struct trace *t)
 		if (k->made != made)
 			make_branches(t);
 		k->made = made;
-		put_children(t, 0);
+		put_children(k, 0);
 	}
 	k->ids = ms_xgrow(k->ids, &k->ids_room, k->rows.n, sizeof *k->ids);
 	for (size_t i = 0; i < k->rows.n; i++)
-		k->ids[i] = k->b.v[k->rows.v[i]].id;
+		k->ids[i] = k->tree.b.v[k->rows.v[i]].id;
 	list_set(&t->lists[TRACE_KEPT], k->ids, k->rows.n);
 }
 
 bool kept_toggle(struct trace *t, size_t row)
 {
 	struct trace_kept *k = &t->kept;
-	const struct kept_branch *b = &k->b.v[k->rows.v[row]];
+	const struct ms_kept_branch *b = &k->tree.b.v[k->rows.v[row]];
 	if (!b->first)
 		return false;
 	k->open[b->id] = b->open ? CLOSED : OPEN;
@@ -437,5 +341,6 @@ void kept_forget(struct trace *t)
 
 void kept_free(struct trace_kept *k)
 {
-	MS_FREE(k->observed, k->b.v, k->by_place.slots, k->of_row, k->open, k->rows.v, k->ids);
+	ms_kept_free(&k->tree);
+	MS_FREE(k->observed, k->open, k->rows.v, k->ids);
 }

@@ -26,29 +26,16 @@ enum { UNDECIDED, CLOSED, OPEN };
 
 /* ---- branches ---- */
 
-uint64_t tree_mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
-uint64_t tree_mix_text(uint64_t h, const char *s)
-{
-	for (; s && *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-	return tree_mix(h, 0);
-}
-
 /* Returns the id of a frame's branch: by function and module, or by address if it has no name. */
 static uint64_t id_of(const struct trace_tree *tree, uint64_t parent, const struct trace_frame *f)
 {
-	uint64_t h = tree_mix_text(tree_mix(parent, 1), f->module);
+	uint64_t h = ms_mix_text(ms_mix(parent, 1), f->module);
 	if (f->note)
-		return tree_mix_text(h, f->note);
+		return ms_mix_text(h, f->note);
 	if (!f->function)
-		return tree_mix(h, f->address);
-	h = tree_mix_text(h, f->full);
-	return tree->lines ? tree_mix(tree_mix_text(h, f->file), f->line) : h;
+		return ms_mix(h, f->address);
+	h = ms_mix_text(h, f->full);
+	return tree->lines ? ms_mix(ms_mix_text(h, f->file), f->line) : h;
 }
 
 /* Creates the root, branch 0. */

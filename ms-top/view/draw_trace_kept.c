@@ -82,7 +82,7 @@ static const char *keeper_words(struct words *w, const struct ms_retention_row *
 	return also.n > 1 ? SAY("%s and %zu more", s, also.n - 1) : s;
 }
 
-static const char *branch_words(struct words *w, const struct kept_branch *b)
+static const char *branch_words(struct words *w, const struct ms_kept_branch *b)
 {
 	const struct ms_retention_row *row = kept_row(w->t, b->row);
 	if (!row->parent || row->flags & MS_KEPT_REST)
@@ -205,7 +205,7 @@ void draw_trace_kept(struct grid *g, int row, int end, struct trace *t,
 	if (!t->kept.rows.n)
 		draw_missing(g, row, t);
 	for (; row < end && top < t->kept.rows.n; row++, top++) {
-		const struct kept_branch *b = &t->kept.b.v[t->kept.rows.v[top]];
+		const struct ms_kept_branch *b = &t->kept.tree.b.v[t->kept.rows.v[top]];
 		int col = draw_figures(g, row, b->bytes, b->blocks, h ? h->live_bytes : 0);
 		/* the indentation of deep branches starts again at the left */
 		col += (int)b->depth % (g->cols > FIGURES_FROM ? g->cols - 40 : 20);
