@@ -93,12 +93,6 @@ static int find_live(struct born *b, const char *path, const struct condition *c
 	return 0;
 }
 
-static int by_number(const void *x, const void *y)
-{
-	const uint64_t *a = x, *b = y;
-	return MS_ORDER(*a, *b);
-}
-
 int born_find(struct born *b, const struct options *o, struct ms_err *err)
 {
 	int rc = 0;
@@ -110,7 +104,7 @@ int born_find(struct born *b, const struct options *o, struct ms_err *err)
 			rc = find_live(b, o->input, c, err);
 	}
 	if (b->alive.n)
-		qsort(b->alive.v, b->alive.n, sizeof *b->alive.v, by_number);
+		qsort(b->alive.v, b->alive.n, sizeof *b->alive.v, ms_by_first_number);
 	return rc;
 }
 
@@ -120,7 +114,8 @@ uint64_t born_bits(const struct born *b, uint64_t number)
 	for (size_t i = 0; i < b->born.n; i++)
 		if (number >= b->born.v[i].from && number < b->born.v[i].to)
 			found |= KEEP(BORN);
-	if (b->alive.n && bsearch(&number, b->alive.v, b->alive.n, sizeof number, by_number))
+	if (b->alive.n &&
+	    bsearch(&number, b->alive.v, b->alive.n, sizeof number, ms_by_first_number))
 		found |= KEEP(ALIVE_AT);
 	return found;
 }

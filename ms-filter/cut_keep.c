@@ -80,12 +80,6 @@ static void find_threads(struct keep *k, const struct ms_recording *t)
 
 /* ---- names ---- */
 
-static int by_address(const void *a, const void *b)
-{
-	const struct frame_bits *x = a, *y = b;
-	return MS_ORDER(x->address, y->address);
-}
-
 /* Returns the id of the process that the trace recorded: its snapshot may contain other processes
  * too. */
 static int64_t process_of(sqlite3 *db, const struct ms_recording *t)
@@ -125,7 +119,7 @@ static int find_names(struct keep *k, const struct ms_recording *t, struct ms_er
 		sqlite3_finalize(q);
 	}
 	if (k->named.n)
-		qsort(k->named.v, k->named.n, sizeof *k->named.v, by_address);
+		qsort(k->named.v, k->named.n, sizeof *k->named.v, ms_by_first_number);
 	sqlite3_close(db);
 	return err->text[0] ? -1 : 0;
 }

@@ -343,11 +343,7 @@ static bool is_of_end(const struct model *m, uint32_t scan, uint32_t site)
 	return scan == m->processes.v[m->sites.v[site].process].end_scan.id;
 }
 
-static int by_root(const void *a, const void *b)
-{
-	const struct lost_with *x = a, *y = b;
-	return MS_ORDER(x->root, y->root) ?: MS_ORDER(x->site, y->site);
-}
+MS_COMPARE(by_root, struct lost_with, MS_ORDER(x->root, y->root) ?: MS_ORDER(x->site, y->site))
 
 /* Computes the leak of each site: its lost blocks, plus those that it retains at other sites, minus
  * those that other sites retain. Blocks retained by a hidden or unknown site stay with their own

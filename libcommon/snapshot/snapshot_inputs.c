@@ -299,11 +299,7 @@ static int by_session(const struct image_key *x, const struct image_key *y)
 	return x->session_bytes ? memcmp(x->session, y->session, x->session_bytes) : 0;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct image_key *x = a, *y = b;
-	return by_session(x, y) ?: MS_ORDER(x->image, y->image);
-}
+MS_COMPARE(by_key, struct image_key, by_session(x, y) ?: MS_ORDER(x->image, y->image))
 
 static const struct ms_run_index *index_of(const struct build *b, const struct image_key *key)
 {

@@ -227,11 +227,7 @@ void ms_cached_free(struct ms_cached *c)
 
 /* ---- writing ---- */
 
-static int by_path(const void *a, const void *b)
-{
-	const struct ms_cached_file *x = a, *y = b;
-	return strcmp(x->path, y->path);
-}
+MS_COMPARE(by_path, struct ms_cached_file, strcmp(x->path, y->path))
 
 /* Removes duplicate addresses and paths. Returns false if two entries of one file differ. */
 static bool unite(struct ms_cached *c)

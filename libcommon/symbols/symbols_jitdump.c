@@ -61,12 +61,6 @@ static const char *text_in(const char *at, const char *end)
 	return at < end && memchr(at, 0, (size_t)(end - at)) ? at : NULL;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct ms_made_line *x = a, *y = b;
-	return MS_ORDER(x->address, y->address);
-}
-
 static void add_lines(struct dump *d, const char *at, const char *end, uint64_t count)
 {
 	struct ms_made *m = d->to;
@@ -94,7 +88,7 @@ static void add_lines(struct dump *d, const char *at, const char *end, uint64_t 
 	if (!d->count)
 		return;
 	struct ms_made_line *lines = m->lines.v + d->first;
-	qsort(lines, d->count, sizeof *lines, by_address);
+	qsort(lines, d->count, sizeof *lines, ms_by_first_number);
 	if (lines[0].address - d->address >= d->skew)
 		for (uint32_t i = 0; i < d->count; i++)
 			lines[i].address -= d->skew;

@@ -124,11 +124,8 @@ static FILE *open_its(const char *path, const struct ms_made_by *by)
 	return NULL;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct ms_made_code *x = a, *y = b;
-	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order);
-}
+MS_COMPARE(by_start, struct ms_made_code,
+	   MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order))
 
 /* Reads the jitdump (`dump`) or the map file in `folder`. Returns false if it does not exist, or is
  * empty. */

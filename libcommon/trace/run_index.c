@@ -66,11 +66,7 @@ static void take_line(struct ms_run_index *x, char *line, struct ms_arena *a)
 	*MS_PUSH(x) = m;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct ms_run_image *x = a, *y = b;
-	return MS_ORDER(x->number, y->number);
-}
+MS_COMPARE(by_number, struct ms_run_image, MS_ORDER(x->number, y->number))
 
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a)
 {

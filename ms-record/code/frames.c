@@ -177,11 +177,8 @@ static bool read_function(const struct frames_section *s, const struct entry *e,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct mg_frames_entry *x = a, *y = b;
-	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->fde, y->fde);
-}
+MS_COMPARE(by_start, struct mg_frames_entry,
+	   MS_ORDER(x->start, y->start) ?: MS_ORDER(x->fde, y->fde))
 
 static void sort(struct frames_table *t)
 {

@@ -18,20 +18,15 @@
 #define FAST_TRIES 64u
 #define FAST_MOST (1u << 24)
 
-static int by_value(const void *a, const void *b)
-{
-	return MS_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 bool walk_among(const struct words *w, uint64_t word)
 {
-	return w->n && bsearch(&word, w->v, w->n, sizeof *w->v, by_value);
+	return w->n && bsearch(&word, w->v, w->n, sizeof *w->v, ms_by_first_number);
 }
 
 static void sort(struct words *w)
 {
 	if (w->n)
-		qsort(w->v, w->n, sizeof *w->v, by_value);
+		qsort(w->v, w->n, sizeof *w->v, ms_by_first_number);
 }
 
 /* Tells whether the unsorted list contains the word. */

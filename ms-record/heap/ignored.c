@@ -10,11 +10,8 @@
 
 #define LEAST 4096u
 
-static int by_address(const void *a, const void *b)
-{
-	const struct ignored_at *x = a, *y = b;
-	return MS_ORDER(x->address, y->address) ?: MS_ORDER(x->next, y->next);
-}
+MS_COMPARE(by_address, struct ignored_at,
+	   MS_ORDER(x->address, y->address) ?: MS_ORDER(x->next, y->next))
 
 /* Removes entries that a later entry of the same address replaces. */
 static void tidy(struct ignored *g)

@@ -57,17 +57,9 @@ struct moved {
 	uint32_t row;
 };
 
-static int most_first(const void *x, const void *y)
-{
-	const struct moved *a = x, *b = y;
-	return MS_ORDER(b->bytes, a->bytes) ?: MS_ORDER(a->row, b->row);
-}
+MS_COMPARE(most_first, struct moved, MS_ORDER(y->bytes, x->bytes) ?: MS_ORDER(x->row, y->row))
 
-static int by_row(const void *x, const void *y)
-{
-	const struct moved *a = x, *b = y;
-	return MS_ORDER(a->row, b->row);
-}
+MS_COMPARE(by_row, struct moved, MS_ORDER(x->row, y->row))
 
 /* Chooses the sites that changed most, in the order of their rows. */
 static size_t most_moved(const uint64_t *live, size_t moments, size_t sites, struct moved *v)

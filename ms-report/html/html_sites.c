@@ -25,11 +25,7 @@ struct scored {
 	uint32_t site;
 };
 
-static int best_first(const void *x, const void *y)
-{
-	const struct scored *a = x, *b = y;
-	return MS_ORDER(b->score, a->score) ?: MS_ORDER(a->site, b->site);
-}
+MS_COMPARE(best_first, struct scored, MS_ORDER(y->score, x->score) ?: MS_ORDER(x->site, y->site))
 
 static double share(uint64_t part, uint64_t whole)
 {

@@ -179,11 +179,7 @@ static void read_hidden(struct reader *r)
 		r->m->diff->hidden_delta[f] = delta_add(r->m->diff->hidden_delta[f], number(r));
 }
 
-static int by_site(const void *a, const void *b)
-{
-	const struct diff_row *x = a, *y = b;
-	return MS_ORDER(x->site->id, y->site->id);
-}
+MS_COMPARE(by_site, struct diff_row, MS_ORDER(x->site->id, y->site->id))
 
 static void read_range(struct reader *r)
 {

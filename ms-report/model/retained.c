@@ -104,17 +104,10 @@ static struct called called(const struct model *m, struct retained_row row)
 			       .row = row};
 }
 
-static int by_call(const void *a, const void *b)
-{
-	const struct called *x = a, *y = b;
-	return strcmp(x->function, y->function) ?: strcmp(x->caller, y->caller);
-}
+MS_COMPARE(by_call, struct called, strcmp(x->function, y->function) ?: strcmp(x->caller, y->caller))
 
-static int by_call_and_site(const void *a, const void *b)
-{
-	const struct called *x = a, *y = b;
-	return by_call(a, b) ?: MS_ORDER(x->row.site->id, y->row.site->id);
-}
+MS_COMPARE(by_call_and_site, struct called,
+	   by_call(x, y) ?: MS_ORDER(x->row.site->id, y->row.site->id))
 
 /* Adds up rows with the same function and caller. The sum gets the site of the largest row. */
 static struct retained_row sum_of(const struct called *v, size_t n)

@@ -114,18 +114,11 @@ static void add(struct run *r, const struct ms_recording *first, const char *pat
 	ms_recording_close(t);
 }
 
-static int by_image(const void *a, const void *b)
-{
-	const struct run_process *x = a, *y = b;
-	return MS_ORDER(x->image, y->image);
-}
+MS_COMPARE(by_image, struct run_process, MS_ORDER(x->image, y->image))
 
-static int by_peak(const void *a, const void *b)
-{
-	const struct run_process *x = a, *y = b;
-	return MS_ORDER(figure_or_0(y->peak_bytes), figure_or_0(x->peak_bytes))
-		       ?: MS_ORDER(x->image, y->image);
-}
+MS_COMPARE(by_peak, struct run_process,
+	   MS_ORDER(figure_or_0(y->peak_bytes), figure_or_0(x->peak_bytes))
+		   ?: MS_ORDER(x->image, y->image))
 
 /* Returns the program image from which `p` came by exec, or NULL. */
 static struct run_process *image_before(struct run_process *v, size_t n,

@@ -141,11 +141,7 @@ struct lines {
 	struct pair self, all; /* sums over the whole file */
 };
 
-static int by_number(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-	return MS_ORDER(x->number, y->number);
-}
+MS_COMPARE(by_number, struct line, MS_ORDER(x->number, y->number))
 
 /* Fills `l` with the lines of a file that have frames, in order; of[frame] is the index of the
  * frame's line + 1, 0 = another file. */

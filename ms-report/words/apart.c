@@ -191,11 +191,7 @@ static bool differ(struct parting *d, const struct row *v, size_t n, enum pass p
 	return false;
 }
 
-static int by_key(const void *x, const void *y)
-{
-	const struct row *a = x, *b = y;
-	return strcmp(a->key, b->key) ?: MS_ORDER(a->number, b->number);
-}
+MS_COMPARE(by_key, struct row, strcmp(x->key, y->key) ?: MS_ORDER(x->number, y->number))
 
 static void part(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k);
 

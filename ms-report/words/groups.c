@@ -210,11 +210,7 @@ struct member {
 	const struct site *site;
 };
 
-static int by_name(const void *x, const void *y)
-{
-	const struct member *p = x, *q = y;
-	return strcmp(p->name, q->name) ?: MS_ORDER(p->site->id, q->site->id);
-}
+MS_COMPARE(by_name, struct member, strcmp(x->name, y->name) ?: MS_ORDER(x->site->id, y->site->id))
 
 /* Returns all sites with the names of their groups; sites of one group are adjacent. */
 static struct member *members(struct model *m, enum group_key key)

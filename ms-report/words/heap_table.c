@@ -124,11 +124,7 @@ static void add_backing(const struct model *m, struct heaps *h)
 	}
 }
 
-static int by_live(const void *x, const void *y)
-{
-	const struct heap *a = x, *b = y;
-	return MS_ORDER(b->live, a->live) ?: strcmp(a->name, b->name);
-}
+MS_COMPARE(by_live, struct heap, MS_ORDER(y->live, x->live) ?: strcmp(x->name, y->name))
 
 struct table table_heaps(struct model *m, size_t limit)
 {

@@ -180,11 +180,8 @@ static size_t make_labels(struct trace *t, const uint32_t *v, size_t n,
 	return count;
 }
 
-static int in_order(const void *a, const void *b)
-{
-	const struct label *x = a, *y = b;
-	return MS_ORDER(y->growth > 0, x->growth > 0) ?: MS_ORDER(y->bytes, x->bytes);
-}
+MS_COMPARE(in_order, struct label,
+	   MS_ORDER(y->growth > 0, x->growth > 0) ?: MS_ORDER(y->bytes, x->bytes))
 
 static void put_site(const struct writer *w, const char *name, const char *site, double v,
 		     int digits)

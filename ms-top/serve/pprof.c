@@ -41,17 +41,9 @@ struct address {
 	uint32_t nth;   /* position of the address in the request */
 };
 
-static int by_address(const void *a, const void *b)
-{
-	const struct address *x = a, *y = b;
-	return MS_ORDER(x->asked, y->asked) ?: MS_ORDER(x->nth, y->nth);
-}
+MS_COMPARE(by_address, struct address, MS_ORDER(x->asked, y->asked) ?: MS_ORDER(x->nth, y->nth))
 
-static int by_order(const void *a, const void *b)
-{
-	const struct address *x = a, *y = b;
-	return MS_ORDER(x->nth, y->nth);
-}
+MS_COMPARE(by_order, struct address, MS_ORDER(x->nth, y->nth))
 
 static size_t take_addresses(const char *asked, struct address *v)
 {
