@@ -65,8 +65,7 @@ static const char *set_key(struct comparing *c, const struct keeper_set *set)
 		   *key = set->others ? "others" : "set";
 	for (size_t i = 0; i < set->n; i++)
 		v[i] = key_of(c, set->v[i]);
-	if (set->n)
-		qsort(v, set->n, sizeof *v, by_text);
+	MS_SORT(v, set->n, by_text);
 	for (size_t i = 0; i < set->n; i++)
 		key = ms_arena_printf(&c->arena, "%s\x1e%s", key, v[i]);
 	return key;
@@ -171,12 +170,10 @@ static void finish(struct comparing *c)
 		x->below_bytes = grown;
 		x->below_type = b->type;
 	}
-	if (c->below.n)
-		qsort(c->below.v, c->below.n, sizeof *c->below.v, by_retained);
+	MS_SORT(c->below.v, c->below.n, by_retained);
 	for (uint32_t i = 0; i < c->keepers.n; i++)
 		c->keepers.v[i].number = i;
-	if (c->keepers.n)
-		qsort(c->keepers.v, c->keepers.n, sizeof *c->keepers.v, by_change);
+	MS_SORT(c->keepers.v, c->keepers.n, by_change);
 }
 
 /* ---- the table ---- */

@@ -293,8 +293,7 @@ static void match_group(struct group *g)
 		pair_equal_lines(g);
 	else if (many || !pair_equal_figures(g))
 		pair_calls(g, MATCHED_CHAIN, g->calls[OLD], olds, g->calls[NEW], news);
-	free(g->calls[OLD]);
-	free(g->calls[NEW]);
+	MS_FREE(g->calls[OLD], g->calls[NEW]);
 }
 
 /* ---- all chains ---- */
@@ -402,7 +401,6 @@ void match(struct matching *m)
 
 void match_free(struct matching *m)
 {
-	free(m->rows.v);
-	free(m->names.v);
+	MS_FREE(m->rows.v, m->names.v);
 	ms_arena_free(&m->arena);
 }

@@ -80,8 +80,7 @@ static struct left collect(struct matching *m, enum side side)
 	}
 	match_groups(m, chains, add_chain, &l);
 	free(chains);
-	if (l.n)
-		qsort(l.v, l.n, sizeof *l.v, by_figures);
+	MS_SORT(l.v, l.n, by_figures);
 	return l;
 }
 
@@ -354,8 +353,7 @@ static void decide_names(struct renames *r)
 		if (has_most(&from[x->from], x->votes) && has_most(&to[x->to], x->votes))
 			r->f.to[x->from] = x->to;
 	}
-	free(from);
-	free(to);
+	MS_FREE(from, to);
 }
 
 /* Records for each row which function was renamed. */

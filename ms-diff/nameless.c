@@ -143,8 +143,7 @@ static void join_spots(struct matching *m, uint32_t *set)
 				*MS_PUSH(&first) = spot;
 		}
 	}
-	free(first.v);
-	free(k.words.v);
+	MS_FREE(first.v, k.words.v);
 	intern_free(&keys);
 }
 

@@ -157,7 +157,5 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 void options_free(struct options *o)
 {
 	ms_wrappers_free(&o->wrappers);
-	free(o->inputs[OLD].v);
-	free(o->inputs[NEW].v);
-	free(o->keys.v);
+	MS_FREE(o->inputs[OLD].v, o->inputs[NEW].v, o->keys.v);
 }

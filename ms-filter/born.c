@@ -103,8 +103,7 @@ int born_find(struct born *b, const struct options *o, struct ms_err *err)
 		else if (c->subject == ALIVE_AT)
 			rc = find_live(b, o->input, c, err);
 	}
-	if (b->alive.n)
-		qsort(b->alive.v, b->alive.n, sizeof *b->alive.v, ms_by_first_number);
+	MS_SORT(b->alive.v, b->alive.n, ms_by_first_number);
 	return rc;
 }
 

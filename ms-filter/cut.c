@@ -603,7 +603,6 @@ int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 	keep_free(&c.keep);
 	cut_live_clear(&c.live);
 	ms_ranges_free(&c.ranges);
-	free(c.last.v);
-	free(c.decoder);
+	MS_FREE(c.last.v, c.decoder);
 	return rc;
 }

@@ -9,8 +9,6 @@
 #include "match.h"
 #include "options.h"
 
-#include <stdlib.h>
-
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
@@ -118,8 +116,7 @@ static int find_names(struct keep *k, const struct ms_recording *t, struct ms_er
 					(uint64_t)sqlite3_column_int64(q, 1), match_bit(c)};
 		sqlite3_finalize(q);
 	}
-	if (k->named.n)
-		qsort(k->named.v, k->named.n, sizeof *k->named.v, ms_by_first_number);
+	MS_SORT(k->named.v, k->named.n, ms_by_first_number);
 	sqlite3_close(db);
 	return err->text[0] ? -1 : 0;
 }

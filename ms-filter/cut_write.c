@@ -31,8 +31,7 @@ int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *he
 void cut_writer_free(struct cut_writer *c)
 {
 	ms_trace_writer_free(c->w);
-	free(c->events);
-	free(c->memory);
+	MS_FREE(c->events, c->memory);
 }
 
 /* ---- names, with --anonymize ---- */
@@ -286,8 +285,7 @@ static int put_part(struct cut_writer *c, const struct checkpoint *k, size_t fro
 	uint64_t ns = k->head.tick * c->tick_ns;
 	if (rc == 0)
 		rc = ms_trace_write(c->w, MS_BLOCK_CHECKPOINT, ns, ns, columns, count, c->err);
-	free(mapped);
-	free(memory);
+	MS_FREE(mapped, memory);
 	return rc;
 }
 

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -68,8 +67,7 @@ static void apply_by_frame(struct matches *m, const struct ms_suppression *rule,
 	for (size_t i = 0; i < m->sites.n && !left; i++)
 		if (m->sites.v[i].stack != NONE)
 			count(m, &m->sites.v[i], stacks[m->sites.v[i].stack], number);
-	free(frames);
-	free(stacks);
+	MS_FREE(frames, stacks);
 }
 
 static void apply_by_stack(struct matches *m, const struct ms_suppression *rule, uint32_t number)

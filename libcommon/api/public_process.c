@@ -54,8 +54,7 @@ void memscope_process_close(struct memscope_process *p)
 	ms_proc_close(&p->sampler.proc);
 	ms_regions_free(&p->sampler.regions);
 	ms_regions_free(&p->regions);
-	free(p->v);
-	free(p);
+	MS_FREE(p->v, p);
 }
 
 pid_t memscope_process_pid(const struct memscope_process *p)

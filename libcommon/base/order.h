@@ -5,10 +5,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Evaluates to -1, 0 or 1 if `a` is less than, equal to or greater than `b`; for qsort. Several
  * keys: MS_ORDER(x->a, y->a) ?: MS_ORDER(x->b, y->b). */
 #define MS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Sort `n` elements of `v` in the order of the function `by`; MS_SORT_R: which gets `arg` as well.
+ * `v` may be NULL if `n` is 0. */
+#define MS_SORT(v, n, by) ((n) ? qsort(v, n, sizeof *(v), by) : (void)0)
+#define MS_SORT_R(v, n, by, arg) ((n) ? qsort_r(v, n, sizeof *(v), by, arg) : (void)0)
 
 /* Defines a function that compares two elements of an array, for qsort. `order`: an expression of
  * pointers to them, `x` and `y`, made of MS_ORDER or strcmp. */

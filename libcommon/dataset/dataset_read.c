@@ -162,8 +162,7 @@ int ms_dataset_last(const char *dir, const struct ms_cli_list *keys, size_t most
 		if (is_partition(e->d_name))
 			rc = look_at(&s, e->d_name + strlen(DATASET_PREFIX), err);
 	closedir(d);
-	if (s.found.n)
-		qsort(s.found.v, s.found.n, sizeof *s.found.v, by_time);
+	MS_SORT(s.found.v, s.found.n, by_time);
 	*n = s.found.n < most ? s.found.n : most;
 	*runs = ms_arena_alloc(a, (*n + 1) * sizeof **runs);
 	if (*n)

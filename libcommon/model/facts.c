@@ -9,7 +9,6 @@
 
 #include "libcommon/base/order.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- images ---- */
@@ -350,8 +349,7 @@ MS_COMPARE(by_root, struct lost_with, MS_ORDER(x->root, y->root) ?: MS_ORDER(x->
  * site. */
 static void find_leaks(struct model *m)
 {
-	if (m->lost_with.n)
-		qsort(m->lost_with.v, m->lost_with.n, sizeof *m->lost_with.v, by_root);
+	MS_SORT(m->lost_with.v, m->lost_with.n, by_root);
 	for (size_t i = 0; i < m->sites.n; i++)
 		m->sites.v[i].leak = m->sites.v[i].lost;
 	for (size_t i = 0; i < m->lost_with.n; i++) {

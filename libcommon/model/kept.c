@@ -188,8 +188,7 @@ static void link_rows(struct kept *k)
 		order[i] = i;
 		k->rows[i].first = NONE;
 	}
-	if (k->n)
-		qsort_r(order, k->n, sizeof *order, by_parent, k->rows);
+	MS_SORT_R(order, k->n, by_parent, k->rows);
 	for (size_t i = 0; i < k->n; i++) {
 		struct kept_row *x = &k->rows[order[i]];
 		uint32_t *first = x->parent == NONE ? &k->first : &k->rows[x->parent].first;
@@ -310,8 +309,7 @@ size_t kept_parts(struct model *m, const struct kept *k,
 			p->most = i;
 	}
 	free(of_top);
-	if (n)
-		qsort(v, n, sizeof *v, by_bytes);
+	MS_SORT(v, n, by_bytes);
 	*parts = v;
 	return n;
 }

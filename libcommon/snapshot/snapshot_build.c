@@ -340,12 +340,10 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 	}
 	for (size_t i = 0; i < b.spooled.n; i++)
 		close(b.spooled.v[i]);
-	free(b.all.v);
-	free(b.queue.v);
+	MS_FREE(b.all.v, b.queue.v);
 	for (size_t i = 0; i < b.folders.n; i++)
 		ms_run_index_free(&b.folders.v[i].index);
-	free(b.folders.v);
-	free(b.spooled.v);
+	MS_FREE(b.folders.v, b.spooled.v);
 	ms_arena_free(&b.arena);
 	return db;
 }

@@ -10,8 +10,6 @@
 #include "format/trace.h"
 #include "snapshot_insert.h"
 
-#include <stdlib.h>
-
 /* Lists the totals of the whole recording that the end block contains. */
 static const struct {
 	unsigned field;
@@ -88,8 +86,7 @@ static int put_growth(struct ms_filling *f, const struct ms_kept_process *p)
 	struct ms_trend_span *room = ms_xrealloc(NULL, n + 1, sizeof *room);
 	bool exited = ms_recording_exited(p->rec);
 	struct ms_trend t = ms_trend_until(v, n, exited ? ms_trend_teardown_of(v, n, room) : 0);
-	free(room);
-	free(v);
+	MS_FREE(room, v);
 	return n ? ms_put_growth(f, p->id, &t) : 0;
 }
 

@@ -141,8 +141,7 @@ static int by_low(const void *a, const void *b)
 
 void ms_spans_sort(struct ms_spans *s)
 {
-	if (s->n)
-		qsort(s->v, s->n, sizeof *s->v, by_low);
+	MS_SORT(s->v, s->n, by_low);
 	for (size_t i = 0; i < s->n; i++) {
 		size_t k = i;
 		while (k && s->v[k - 1].high <= s->v[i].low)
@@ -168,8 +167,7 @@ static void index_units(struct ms_dwarf *d)
 	d->damaged |= rc < 0;
 	add_bare_units(d, &x);
 	ms_spans_sort(&d->spans);
-	free(x.ranges.v);
-	free(x.bare.v);
+	MS_FREE(x.ranges.v, x.bare.v);
 }
 
 struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,

@@ -59,8 +59,7 @@ static void choose_frames(struct wanted *c)
 			*MS_PUSH(&c->frames) =
 				(struct wanted_frame){(uint32_t)i, f->module, q.address};
 	}
-	if (c->frames.n)
-		qsort(c->frames.v, c->frames.n, sizeof *c->frames.v, by_module_and_address);
+	MS_SORT(c->frames.v, c->frames.n, by_module_and_address);
 }
 
 /* ---- writing symbols ---- */

@@ -151,8 +151,7 @@ struct ms_made *ms_made_open(const char *root, const struct ms_made_by *by)
 	m->since_ns = by->since_ns;
 	if ((by->cwd && read_its(m, by, root, by->cwd, true)) ||
 	    read_its(m, by, root, "/tmp", true) || read_its(m, by, root, "/tmp", false)) {
-		if (m->codes.n)
-			qsort(m->codes.v, m->codes.n, sizeof *m->codes.v, by_start);
+		MS_SORT(m->codes.v, m->codes.n, by_start);
 		return m;
 	}
 	ms_made_free(m);

@@ -9,7 +9,6 @@
 
 #include <elf.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"
@@ -71,8 +70,7 @@ struct ms_plt *ms_plt_new(struct ms_elf *e)
 	for (unsigned i = 0; p->machine && i < e->section_count; i++)
 		if (e->sections[i].type == SHT_RELA && (e->sections[i].flags & SHF_ALLOC))
 			read_slots(p, &e->sections[i]);
-	if (p->slots.n)
-		qsort(p->slots.v, p->slots.n, sizeof *p->slots.v, ms_by_first_number);
+	MS_SORT(p->slots.v, p->slots.n, ms_by_first_number);
 	return p;
 }
 
@@ -80,8 +78,7 @@ void ms_plt_free(struct ms_plt *p)
 {
 	if (!p)
 		return;
-	free(p->slots.v);
-	free(p);
+	MS_FREE(p->slots.v, p);
 }
 
 /* ---- entries ---- */

@@ -7,7 +7,6 @@
  */
 #include "symbols_dwarf.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/order.h"
@@ -106,8 +105,7 @@ static void index_variables(struct ms_dwarf *d)
 		if (type == DW_UT_compile && steps <= MAX_STEPS)
 			walk(d, &die, 0, &steps);
 	}
-	if (d->variables.n)
-		qsort(d->variables.v, d->variables.n, sizeof *d->variables.v, by_place);
+	MS_SORT(d->variables.v, d->variables.n, by_place);
 }
 
 /* ---- types ---- */

@@ -88,8 +88,7 @@ void ms_follow_close(struct ms_follow *f)
 	if (!f)
 		return;
 	ms_recording_close(f->rec);
-	free(f->path);
-	free(f);
+	MS_FREE(f->path, f);
 }
 
 /* ---- the file ---- */

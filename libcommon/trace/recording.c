@@ -654,8 +654,7 @@ void ms_recording_park(struct ms_recording *t)
 	if (t->in_block || t->ahead || t->batch_at != t->batch_end)
 		return;
 	ms_trace_park(t->file);
-	free(t->decoder);
-	free(t->batch);
+	MS_FREE(t->decoder, t->batch);
 	t->decoder = NULL;
 	t->batch = NULL;
 }

@@ -201,10 +201,8 @@ void ms_ahead_stop(struct ms_recording *t)
 	pthread_join(a->thread, NULL);
 	sem_destroy(&a->free);
 	sem_destroy(&a->filled);
-	for (size_t i = 0; i < PARCELS; i++) {
-		free(a->parcels[i].events);
-		free(a->parcels[i].bytes);
-	}
+	for (size_t i = 0; i < PARCELS; i++)
+		MS_FREE(a->parcels[i].events, a->parcels[i].bytes);
 	t->batch = a->batch;
 	t->batch_at = t->batch_end = 0;
 	t->ahead = NULL;

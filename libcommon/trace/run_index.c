@@ -78,8 +78,7 @@ void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_
 		if (*text != '#')
 			take_line(x, text, a);
 	}
-	if (x->n)
-		qsort(x->v, x->n, sizeof *x->v, by_number);
+	MS_SORT(x->v, x->n, by_number);
 }
 
 void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_arena *a)

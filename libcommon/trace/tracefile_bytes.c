@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,8 +68,7 @@ void ms_trace_park(struct ms_trace *t)
 	t->ino = st.st_ino;
 	t->base += t->start;
 	t->start = t->end = t->room = t->raw_room = 0;
-	free(t->buffer);
-	free(t->raw);
+	MS_FREE(t->buffer, t->raw);
 	t->buffer = t->raw = NULL;
 	ZSTD_freeDCtx(t->zstd);
 	t->zstd = NULL;

@@ -152,8 +152,7 @@ static bool demangles_to(const char *mangled, size_t n, const char *wanted)
 		strip_parameters(name);
 		same = ends_as(name, wanted);
 	}
-	free(name);
-	free(bare);
+	MS_FREE(name, bare);
 	return same;
 }
 

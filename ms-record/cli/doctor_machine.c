@@ -238,8 +238,7 @@ static void look_at_own_files(struct doctor *d)
 	if (!snap)
 		doctor_say(d, DOCTOR_NOTE, "ms-snap",
 			   "not in the folder of ms-record, so no symbols are appended to traces");
-	free(guest);
-	free(snap);
+	MS_FREE(guest, snap);
 }
 
 void doctor_machine(struct doctor *d)

@@ -285,7 +285,6 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 
 void heapwalk_free(struct heapwalk *w)
 {
-	free(w->used.v);
-	free(w->cached.v);
+	MS_FREE(w->used.v, w->cached.v);
 	*w = (struct heapwalk){0};
 }

@@ -25,8 +25,7 @@ bool walk_among(const struct words *w, uint64_t word)
 
 static void sort(struct words *w)
 {
-	if (w->n)
-		qsort(w->v, w->n, sizeof *w->v, ms_by_first_number);
+	MS_SORT(w->v, w->n, ms_by_first_number);
 }
 
 /* Tells whether the unsorted list contains the word. */

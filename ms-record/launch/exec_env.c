@@ -172,8 +172,7 @@ int exec_env_change(pid_t pid, const char *guest, const char *socket, struct ms_
 	struct program p = {.h = {.pid = pid, .mem = open(path, O_RDWR | O_CLOEXEC)}};
 	bool good = look(&p) && !change(&p, guest, socket);
 	descriptor_close(p.h.mem);
-	free(p.all.v);
-	free(p.strings);
+	MS_FREE(p.all.v, p.strings);
 	return good ? 0
 		    : ms_err_set(err, "the recorder's library cannot be added to LD_PRELOAD in its "
 				      "environment");

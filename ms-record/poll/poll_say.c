@@ -144,8 +144,7 @@ struct ms_trend poll_trend(const struct poll *p, enum poll_figure f)
 	bool ended = p->over && p->end == POLL_ENDED;
 	struct ms_trend t =
 		ms_trend_until(v, s->n, ended ? ms_trend_teardown_of(v, s->n, room) : 0);
-	free(room);
-	free(v);
+	MS_FREE(room, v);
 	return t;
 }
 

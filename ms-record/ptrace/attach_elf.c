@@ -218,8 +218,7 @@ void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_mod
 	if (get(mem, d.symbols, symbols, count * sizeof *symbols) &&
 	    get(mem, d.strings, strings, d.bytes))
 		search(&t, m->bias, wanted, n);
-	free(symbols);
-	free(strings);
+	MS_FREE(symbols, strings);
 }
 
 /* ---- the file ---- */

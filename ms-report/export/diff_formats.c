@@ -11,7 +11,6 @@
 #include "libcommon/base/json_writer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)

@@ -282,9 +282,7 @@ int events_write(const char *path, const struct events_options *opt, struct out 
 	*incomplete = whole ? NULL : info.state;
 	memscope_trace_close(e.trace);
 	memscope_trace_close(e.known);
-	free(e.frames);
-	free(e.told);
-	free(e.numbers);
+	MS_FREE(e.frames, e.told, e.numbers);
 	out_free(&e.text);
 	bytes_free(&e.told_frames);
 	ms_arena_free(&e.names);

@@ -42,9 +42,7 @@ struct json_stacks json_stacks_make(struct model *m, bool tables)
 void json_stacks_free(struct json_stacks *s)
 {
 	out_free(&s->text);
-	free(s->begin);
-	free(s->row_of_node);
-	free(s->row_of_frame);
+	MS_FREE(s->begin, s->row_of_node, s->row_of_frame);
 }
 
 void json_stacks_need(struct json_stacks *s, uint32_t node)

@@ -100,8 +100,7 @@ static void put_file(struct page *p, struct ms_json *j, const struct frame *cons
 		ms_json_format(j, "]}");
 	}
 	ms_arena_release(&m->arena, mark);
-	free(real);
-	free(text);
+	MS_FREE(real, text);
 }
 
 void html_source_write(struct page *p, struct ms_json *j, const struct html_sites *s)

@@ -7,7 +7,6 @@
 
 #include "libcommon/base/lookup.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_CALLS = 1000 }; /* minimum calls of a run; in shorter ones all is freed soon */
@@ -141,8 +140,6 @@ struct list churn_list(struct model *m)
 		list = list_some(m, &sum, 1, METRIC_CHURN, 1);
 		list.total = total_pair(m, METRIC_CHURN);
 	}
-	free(x.of_frame);
-	free(x.lookup.slots);
-	free(x.v.v);
+	MS_FREE(x.of_frame, x.lookup.slots, x.v.v);
 	return list;
 }

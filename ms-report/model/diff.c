@@ -286,8 +286,7 @@ static int by_weight(const void *a, const void *b)
 
 void diff_sort(struct diff_row *v, size_t n)
 {
-	if (n)
-		qsort(v, n, sizeof *v, by_weight);
+	MS_SORT(v, n, by_weight);
 }
 
 void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *figures)

@@ -77,8 +77,7 @@ struct retained_rows retained_rows(struct model *m, const struct site *s, bool r
 	}
 	if (folded && r.n)
 		fold(m, &r);
-	if (r.n)
-		qsort(r.v, r.n, sizeof *r.v, by_bytes);
+	MS_SORT(r.v, r.n, by_bytes);
 	return r;
 }
 
@@ -132,8 +131,7 @@ const struct retained_row *retained_elsewhere(struct model *m, const struct site
 	struct retained_row *most = NULL;
 	for (size_t i = 0; i < r.n; i++)
 		v[i] = called(m, r.v[i]);
-	if (r.n)
-		qsort(v, r.n, sizeof *v, by_call_and_site);
+	MS_SORT(v, r.n, by_call_and_site);
 	for (size_t i = 0, end; i < r.n; i = end) {
 		for (end = i + 1; end < r.n && !by_call(&v[end], &v[i]);)
 			end++;

@@ -146,8 +146,7 @@ static struct place *find_places(struct model *m, const struct kept *k, const ch
 		for (size_t p = 0; p < x->part_count; p++)
 			live_add(&x->live, x->parts[p].live);
 	}
-	if (v.n)
-		qsort(v.v, v.n, sizeof *v.v, by_bytes);
+	MS_SORT(v.v, v.n, by_bytes);
 	for (*n = 0; *n < v.n && (*n == 0 || v.v[*n].part_count);)
 		++*n;
 	struct place *places = ms_arena_alloc(&m->arena, (v.n + 1) * sizeof *places);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"
@@ -176,7 +175,6 @@ void process_close(struct process *p)
 	if (p->open)
 		ms_proc_close(&p->proc);
 	ms_regions_free(&p->regions);
-	free(p->order);
-	free(p->ids);
+	MS_FREE(p->order, p->ids);
 	*p = (struct process){0};
 }

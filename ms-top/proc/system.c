@@ -469,8 +469,7 @@ void system_close(struct system *s)
 	}
 	for (size_t i = 0; i < s->unused_n; i++)
 		free(s->unused[i]);
-	free(s->v);
-	free(s->unused);
+	MS_FREE(s->v, s->unused);
 	if (s->list)
 		closedir(s->list);
 	*s = (struct system){.root = -1};

@@ -403,8 +403,7 @@ static void completed(void *cls, struct MHD_Connection *http, void **context,
 	if (!q)
 		return;
 	ask_drop(cls, &q->ask);
-	free(q->body);
-	free(q);
+	MS_FREE(q->body, q);
 	*context = NULL;
 }
 

@@ -177,8 +177,7 @@ struct keeper kept_name(const struct trace *t, struct ms_arena *a,
 	uint64_t *roots = ms_arena_alloc(a, (set->root_count + 1) * sizeof *roots);
 	for (size_t i = 0; i < set->root_count; i++)
 		roots[i] = set->roots[i];
-	if (set->root_count)
-		qsort(roots, set->root_count, sizeof *roots, ms_by_first_number);
+	MS_SORT(roots, set->root_count, ms_by_first_number);
 	for (size_t i = 0; i < set->root_count; i++) {
 		v[i] = kept_keeper(t, a, kept_root(t, roots[i]));
 		names[i] = &v[i];

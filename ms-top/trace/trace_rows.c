@@ -2,7 +2,6 @@
  * Sorted rows of a trace's views: sites, threads, sizes.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -140,8 +139,7 @@ static void make_sites(struct trace *t)
 		}
 	}
 	renew_trends(t);
-	if (t->rows.n)
-		qsort_r(t->rows.v, t->rows.n, sizeof *t->rows.v, compare_sites, t);
+	MS_SORT_R(t->rows.v, t->rows.n, compare_sites, t);
 	t->ids = ms_xgrow(t->ids, &t->ids_room, t->rows.n, sizeof *t->ids);
 	for (size_t i = 0; i < t->rows.n; i++)
 		t->ids[i] = t->sites[t->rows.v[i]].node;
@@ -154,9 +152,7 @@ static void make_threads(struct trace *t)
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->shown->replay.threads[i].seen)
 			*MS_PUSH(&t->thread_rows) = i;
-	if (t->thread_rows.n)
-		qsort_r(t->thread_rows.v, t->thread_rows.n, sizeof *t->thread_rows.v,
-			compare_threads, t);
+	MS_SORT_R(t->thread_rows.v, t->thread_rows.n, compare_threads, t);
 	list_set(&t->lists[TRACE_THREADS], t->thread_rows.v, t->thread_rows.n);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Details of one site: its blocks by size, age and thread.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "trace.h"
@@ -42,8 +41,7 @@ static void add_cells(struct trace *t, struct site_detail *d, const struct ms_re
 	for (size_t i = 0; i < r->thread_count; i++)
 		if (v[i].live_bytes || v[i].allocations)
 			v[d->thread_count++] = v[i];
-	if (d->thread_count)
-		qsort(v, d->thread_count, sizeof *v, larger_first);
+	MS_SORT(v, d->thread_count, larger_first);
 	for (size_t i = 0; i < THREADS && i < d->thread_count; i++)
 		d->threads[i] = v[i];
 }
