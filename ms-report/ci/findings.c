@@ -99,13 +99,11 @@ static void add_budgets(struct model *m, const struct budgets *budgets, bool par
 static const char *verdict_message(struct model *m, const struct site *s, enum finding_rule rule)
 {
 	struct live of = rule == RULE_UNREACHABLE ? s->direct : s->end;
-	const char *what = SAY("%s in %s of %s", say_size(m, of.bytes),
-			       say_things(m, of.blocks, "block"), site_name(m, s));
+	const char *what = SAY("%s of %s", say_live(m, of), site_name(m, s));
 	if (rule != RULE_UNREACHABLE)
 		return SAY("%s: live memory grew throughout the run", what);
 	if (s->with.blocks)
-		what = SAY("%s, + %s in %s lost with it", what, say_size(m, s->with.bytes),
-			   say_things(m, s->with.blocks, "block"));
+		what = SAY("%s, + %s lost with it", what, say_live(m, s->with));
 	return SAY("%s: unreachable at the end", what);
 }
 

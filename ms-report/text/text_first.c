@@ -60,9 +60,8 @@ static void heap_and_rss(struct page *p, struct out *o)
 			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block"),
 		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : "",
 		 peak_of ? peak_of : ""),
-	     SAY("%s %s in %s%s", m->quality.growing ? "now" : "end",
-		 est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
-		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block"),
+	     SAY("%s %s%s", m->quality.growing ? "now" : "end",
+		 est_live(m, (struct live){t->unfreed_bytes, t->unfreed_blocks}, m->est, EST_END),
 		 end_of ? end_of : ""));
 	if (gone)
 		line(p, o, "Exec", gone, NULL);

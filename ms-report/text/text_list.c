@@ -358,29 +358,23 @@ static const char *elsewhere(struct page *p, const struct site *s, const struct 
 static void say_lost(struct page *p, const struct site *s, struct words *w)
 {
 	struct model *m = p->m;
-	struct ms_arena *a = &m->arena;
-	uint64_t blocks = s->leak.blocks - s->direct.blocks - s->with.blocks,
-		 bytes = s->leak.bytes - s->direct.bytes - s->with.bytes;
+	struct live rest = {s->leak.bytes - s->direct.bytes - s->with.bytes,
+			    s->leak.blocks - s->direct.blocks - s->with.blocks};
 	if (s->direct.blocks)
-		words_add(w, ms_arena_printf(a, "%s in %s", say_size(m, s->direct.bytes),
-					     say_things(m, s->direct.blocks, "block")));
+		words_add(w, say_live(m, s->direct));
 	if (s->with.blocks)
-		words_add(w,
-			  ms_arena_printf(a, "+ %s in %s lost with it", say_size(m, s->with.bytes),
-					  say_things(m, s->with.blocks, "block")));
+		words_add(w, SAY("+ %s lost with it", say_live(m, s->with)));
 	const struct retained_row *r = retained_elsewhere(m, model_site(m, s->id));
 	const struct frame *f = r ? site_frame(m, r->site) : NULL;
 	const char *part = "all of it";
 	if (r && r->live.blocks != s->with.blocks)
-		part = ms_arena_printf(a, "including %s in %s", say_size(m, r->live.bytes),
-				       say_things(m, r->live.blocks, "block"));
+		part = SAY("including %s", say_live(m, r->live));
 	if (f)
-		words_add(w, ms_arena_printf(a, "(%s from %s)", part, elsewhere(p, s, r->site)));
-	if (blocks)
-		words_add(w, ms_arena_printf(a, "%s in %s lost with %s", say_size(m, bytes),
-					     say_things(m, blocks, "block"),
-					     m->hidden.filters ? "blocks of hidden sites"
-							       : "blocks of other sites"));
+		words_add(w, SAY("(%s from %s)", part, elsewhere(p, s, r->site)));
+	if (rest.blocks)
+		words_add(w, SAY("%s lost with %s", say_live(m, rest),
+				 m->hidden.filters ? "blocks of hidden sites"
+						   : "blocks of other sites"));
 }
 
 /* Returns how a site grows, and what keeps its blocks. */

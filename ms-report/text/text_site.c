@@ -67,9 +67,8 @@ static const char *verdict(struct page *p, const struct site *s)
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		if (!parts[i].live.blocks)
 			continue;
-		words = SAY("%s%s%s in %s%s", words, *gap == ':' ? gap : parts[i].gap,
-			    say_size(m, parts[i].live.bytes),
-			    say_things(m, parts[i].live.blocks, "block"), parts[i].words);
+		words = SAY("%s%s%s%s", words, *gap == ':' ? gap : parts[i].gap,
+			    say_live(m, parts[i].live), parts[i].words);
 		gap = "";
 	}
 	return words;
@@ -79,15 +78,12 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
 	one(p, o, "Live",
-	    SAY("%s in %s at %s", est_size(m, s->at.bytes, est_of(s->est, EST_AT)),
-		est_things(m, s->at.blocks, est_of(s->est, EST_AT_BLOCKS), "block"),
-		say_moment(m, &p->style)));
+	    SAY("%s at %s", est_live(m, s->at, s->est, EST_AT), say_moment(m, &p->style)));
 	if (m->peak.bytes != UNKNOWN)
 		one(p, o, "Peak",
-		    SAY("%s in %s at the peak of the program; its own maximum %s%s%s",
-			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
-			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block"),
-			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
+		    SAY("%s at the peak of the program; its own maximum %s%s%s",
+			est_live(m, s->peak, s->est, EST_PEAK), say_size(m, s->max_live_bytes),
+			s->max_live_blocks == UNKNOWN ? "" : " in ",
 			s->max_live_blocks == UNKNOWN
 				? ""
 				: say_things(m, s->max_live_blocks, "block")));

@@ -209,11 +209,10 @@ static void tell_part(struct model *m, const struct kept *k, const struct place 
 		      const struct kept_part *part, const struct style *st, struct kept_why *w)
 {
 	const struct kept_row *row = &k->rows[part->most];
-	const char *much = x->part_count == 1 ? "all of it"
-					      : SAY("%s: %s in %s",
-						    say_share(m, part->live.bytes, x->live.bytes),
-						    say_size(m, part->live.bytes),
-						    say_things(m, part->live.blocks, "block"));
+	const char *much = x->part_count == 1
+				   ? "all of it"
+				   : SAY("%s: %s", say_share(m, part->live.bytes, x->live.bytes),
+					 say_live(m, part->live));
 	const char *also = kept_observers(m, k, &k->rows[part->top], st);
 	add(w, "kept by",
 	    SAY("%s, %s%s%s", kept_label(m, k, &k->rows[part->top], st), much,
@@ -237,8 +236,7 @@ static struct kept_why tell(struct model *m, const struct kept *k, const struct 
 	w.title = !x->part_count ? SAY("%s: no keeper of its blocks is known, %s: they were "
 				       "unreachable or not live then, or too few to be listed",
 				       name, when)
-				 : SAY("%s: %s in %s, %s", name, say_size(m, x->live.bytes),
-				       say_things(m, x->live.blocks, "block"), when);
+				 : SAY("%s: %s, %s", name, say_live(m, x->live), when);
 	for (size_t i = 0; i < x->part_count && i < PARTS; i++)
 		tell_part(m, k, x, &x->parts[i], st, &w);
 	if (x->part_count > PARTS)

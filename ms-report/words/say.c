@@ -74,6 +74,17 @@ const char *say_things(struct model *m, uint64_t n, const char *one)
 	return est_things(m, n, NULL, one);
 }
 
+const char *est_live(struct model *m, struct live v, const struct estimates *e, enum est_figure f)
+{
+	return ms_arena_printf(&m->arena, "%s in %s", est_size(m, v.bytes, est_of(e, f)),
+			       est_things(m, v.blocks, est_of(e, f + 1), "block"));
+}
+
+const char *say_live(struct model *m, struct live v)
+{
+	return est_live(m, v, NULL, EST_END);
+}
+
 const char *say_date(struct model *m, uint64_t ns, bool iso)
 {
 	time_t t = (time_t)(ns / 1000000000);

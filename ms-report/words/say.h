@@ -39,5 +39,9 @@ const char *say_moment(struct model *m, const struct style *st);
 const char *est_size(struct model *m, uint64_t bytes, const struct ms_spread *e);
 const char *est_count(struct model *m, uint64_t n, const struct ms_spread *e);
 const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one);
+/* Returns a size and a number of blocks, "1.31 GiB in 3 blocks", with the intervals of figure `f` and
+ * of the one after it, which is that of blocks. say_live: without intervals. */
+const char *est_live(struct model *m, struct live v, const struct estimates *e, enum est_figure f);
+const char *say_live(struct model *m, struct live v);
 /* Returns a size with its limits. */
 const char *say_size_limits(struct model *m, uint64_t bytes, uint64_t low, uint64_t high);

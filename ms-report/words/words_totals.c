@@ -41,8 +41,8 @@ const char *words_exec(struct model *m)
 {
 	if (!m->images)
 		return NULL;
-	return SAY("%s in %s, discarded when exec replaced %s", say_size(m, m->totals.exec_bytes),
-		   say_things(m, m->totals.exec_blocks, "block"),
+	return SAY("%s, discarded when exec replaced %s",
+		   say_live(m, (struct live){m->totals.exec_bytes, m->totals.exec_blocks}),
 		   say_things(m, m->images, "program"));
 }
 
@@ -236,16 +236,16 @@ const char *words_born(struct model *m)
 		   *at = argument_of(m, cut, "--when=alive-at:");
 	if (!born && !at)
 		return NULL;
-	const char *end = t->unfreed_blocks == t->allocations
-				  ? ""
-				  : SAY(", %s in %s still live at the end",
-					est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
-					est_things(m, t->unfreed_blocks,
-						   est_of(m->est, EST_END_BLOCKS), "block"));
-	return SAY("%s%s%s%s%s: %s in %s%s", born ? "born " : "", born ? born : "",
+	const char *end =
+		t->unfreed_blocks == t->allocations
+			? ""
+			: SAY(", %s still live at the end",
+			      est_live(m, (struct live){t->unfreed_bytes, t->unfreed_blocks},
+				       m->est, EST_END));
+	struct live all = {t->allocated_bytes, t->allocations};
+	return SAY("%s%s%s%s%s: %s%s", born ? "born " : "", born ? born : "",
 		   born && at ? " and " : "", at ? "alive at " : "", at ? at : "",
-		   est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)),
-		   est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "block"), end);
+		   est_live(m, all, m->est, EST_ALLOCATED), end);
 }
 
 const char *words_rss_peak_time(struct model *m)
