@@ -8,16 +8,11 @@ import sqlite3
 import subprocess
 import sys
 
+from checks import check, failures
+
 BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
 S, D, O = (f"./chain_{kind}" for kind in ("static", "dynamic", "own"))
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def run(*command, env=None):

@@ -11,16 +11,11 @@ import subprocess
 import sys
 import time
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD, TARGET = f"{BIN}/ms-record", f"{TB}/host/standby"
 KILLS = 100 if os.environ.get("MS_CHECK_ALL") else 15
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 class Program:

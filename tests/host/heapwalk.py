@@ -8,14 +8,9 @@ import subprocess
 import sys
 import time
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def begin(program, *args):

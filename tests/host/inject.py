@@ -9,17 +9,12 @@ import subprocess
 import sys
 import time
 
+from checks import check, failures
+
 BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
 RECORD = f"{BIN}/ms-record"
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
 NAMES = ("allocations", "frees", "reallocations", "failed_allocations", "unfreed_bytes", "unfreed_blocks")
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def run(*command, env=None):

@@ -8,15 +8,10 @@ import sqlite3
 import subprocess
 import sys
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 BATCHES, SPAN = 800, 0.15  # seconds
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def run(*command, status=0):

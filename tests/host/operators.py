@@ -8,15 +8,10 @@ import shutil
 import subprocess
 import sys
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD = f"{BIN}/ms-record"
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def run(*command, **env):

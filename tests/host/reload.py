@@ -7,15 +7,10 @@ import sqlite3
 import subprocess
 import sys
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 RELOAD, HERE = f"{TB}/host/reload", os.getcwd()
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def record(*args):

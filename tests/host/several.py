@@ -9,15 +9,10 @@ import subprocess
 import sys
 import time
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD, TARGET = f"{BIN}/ms-record", f"{TB}/host/attach"
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def start(*mode):

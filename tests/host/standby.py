@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 TOOLS = tempfile.mkdtemp()  # where another user may come, other than to where the build is perhaps
 for tool in f"{BIN}/ms-record", f"{BIN}/libmemscope-preload.so", f"{TB}/host/standby":
@@ -20,13 +22,6 @@ os.chmod(TOOLS, 0o755)
 RECORD, TARGET = f"{TOOLS}/ms-record", f"{TOOLS}/standby"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 KILLS = 200 if os.environ.get("MS_CHECK_ALL") else 30
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 class Program:

@@ -11,19 +11,14 @@ import subprocess
 import sys
 import time
 
+from checks import check, failures
+
 BIN, SRC = os.environ["BIN"], os.environ["SRC"]
 RECORD = f"{BIN}/ms-record"
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
 FLAGS = ["-O2", "-g", "-w", "-D_GNU_SOURCE", "-fno-builtin", "-fno-allocation-dce", "-fno-optimize-sibling-calls", f"-I{SRC}"]
 OWN = {"leaf", "recurse", "compare", "handle", "on_fiber", "one_round", "thread", "main"}
 ROUNDS = 7
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def build(out, *args, source=f"{SRC}/tests/host/static.c", cc="gcc"):

@@ -8,17 +8,12 @@ import sqlite3
 import subprocess
 import sys
 
+from checks import check, failures
+
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 RECORD, PROGRAM = f"{BIN}/ms-record", f"{TB}/host/uffd"
 FOR_EVER = 60
 NOT_SCANNED = "not scanned: some of the program's memory could not be read; stopped for"
-failures = []
-
-
-def check(good, text):
-    if not good:
-        print("FAILED:", text)
-        failures.append(text)
 
 
 def run(*command):
