@@ -20,10 +20,12 @@ void markdown_plain(struct page *p, struct out *o, const char *s)
 	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&@#|", "\\`*_{}[]()!~$");
 }
 
-/* Writes plain text between two texts that are Markdown already. */
+/* Writes plain text between two texts that are Markdown already; nothing if `s` is NULL. */
 static void put_between(struct page *p, struct out *o, const char *before, const char *s,
 			const char *after)
 {
+	if (!s)
+		return;
 	out_str(o, before);
 	markdown_plain(p, o, s);
 	out_str(o, after);
@@ -57,14 +59,9 @@ static const char *limited(struct page *p, const char *s, bool name)
 
 void markdown_banner(struct page *p, struct out *o)
 {
-	const char *why = words_incomplete(p->m), *nothing = words_nothing(p->m, &p->style);
-	if (why)
-		put_between(p, o, "> :warning: **INCOMPLETE**: ", why, "\n\n");
-	const char *apart = diff_unmatched(p->m);
-	if (apart)
-		put_between(p, o, "> :warning: **NOT ALL COMPARED**: ", apart, "\n\n");
-	if (nothing)
-		put_between(p, o, "> :warning: **", nothing, "**\n\n");
+	put_between(p, o, "> :warning: **INCOMPLETE**: ", words_incomplete(p->m), "\n\n");
+	put_between(p, o, "> :warning: **NOT ALL COMPARED**: ", diff_unmatched(p->m), "\n\n");
+	put_between(p, o, "> :warning: **", words_nothing(p->m, &p->style), "**\n\n");
 }
 
 static void put_words(struct page *p, struct out *o, const struct words *w, const char *gap,
@@ -77,25 +74,12 @@ static void put_words(struct page *p, struct out *o, const struct words *w, cons
 	}
 }
 
-/* Writes the parts of RSS (heap, slack, mapped address space) at a moment, if they were
- * recorded. */
-static void rss_row(struct page *p, struct out *o, const char *what, const char *label)
-{
-	const char *words = label ? words_rss(p->m, label) : NULL;
-	if (!words)
-		return;
-	out_printf(o, "| %s | | ", what);
-	markdown_plain(p, o, words);
-	out_str(o, " |\n");
-}
-
 static void figures_table(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	const struct estimates *e = m->est;
-	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image),
-		   *gone = words_exec(m);
+	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image);
 	const char *rows[][4] = {
 		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
 		 m->processes.n > 1 && !peak_of
@@ -124,15 +108,12 @@ static void figures_table(struct page *p, struct out *o)
 		out_printf(o, "| %s | %s | %s", rows[i][0], rows[i][1], rows[i][2]);
 		put_between(p, o, "", rows[i][3] ? rows[i][3] : "", " |\n");
 	}
-	if (gone)
-		put_between(p, o, "| discarded by exec | | ", gone, " |\n");
-	if (words_born(m))
-		put_between(p, o, "| only blocks | | ", words_born(m), " |\n");
-	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);
-	rss_row(p, o, "memory at the end", "end");
-	const char *where = words_beside_heap(m);
-	if (where)
-		put_between(p, o, "| where it is | | ", where, " |\n");
+	put_between(p, o, "| discarded by exec | | ", words_exec(m), " |\n");
+	put_between(p, o, "| only blocks | | ", words_born(m), " |\n");
+	const char *peak = m->processes.n == 1 ? words_rss(m, "peak") : NULL;
+	put_between(p, o, "| memory at the peak | | ", peak, " |\n");
+	put_between(p, o, "| memory at the end | | ", words_rss(m, "end"), " |\n");
+	put_between(p, o, "| where it is | | ", words_beside_heap(m), " |\n");
 	out_char(o, '\n');
 }
 
@@ -204,8 +185,7 @@ static void put_site(struct page *p, struct out *o, const struct list *l, const 
 		out_str(o, " | ");
 	}
 	markdown_frame(p, o, site_frame(m, s));
-	if (s->one_time)
-		put_between(p, o, ", ", s->one_time, " of the runtime");
+	put_between(p, o, ", ", s->one_time, " of the runtime");
 	if (called && !s->one_time) {
 		out_str(o, ", calls ");
 		markdown_code(p, o, limited(p, frame_label(a, m, called, &p->style), true));
@@ -236,9 +216,7 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 	put_heads(o, l);
 	for (size_t i = 0; i < l->n; i++) {
 		put_site(p, o, l, l->rows[i], &apart[i]);
-		const char *still = list_still(p, l, i);
-		if (still)
-			put_between(p, o, "; ", still, "");
+		put_between(p, o, "; ", list_still(p, l, i), "");
 		out_str(o, " |\n");
 	}
 	struct list_rest rest[LIST_RESTS];
@@ -273,8 +251,7 @@ static bool shown(const struct column *c)
 
 void markdown_table(struct page *p, struct out *o, const struct table *t)
 {
-	if (t->title)
-		put_between(p, o, "#### ", t->title, "\n\n");
+	put_between(p, o, "#### ", t->title, "\n\n");
 	if (!t->n) {
 		out_printf(o, "%s\n\n", t->empty ? t->empty : "nothing");
 		return;
@@ -375,8 +352,7 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 	struct out commands = {0};
 	t.title = list_title(p, l);
 	markdown_table(p, o, &t);
-	if (list_still_all(p, l))
-		put_between(p, o, "", list_still_all(p, l), "\n\n");
+	put_between(p, o, "", list_still_all(p, l), "\n\n");
 	out_printf(&commands, "%s FILE%s\n%s FILE%s\n", sites.before, sites.after, all.before,
 		   all.after);
 	markdown_text(o, &commands);

@@ -176,11 +176,13 @@ const char *text_arrow(const struct page *p)
 	return p->style.ascii ? "<-" : "\xe2\x86\x90";
 }
 
-static void loud(struct page *p, struct out *o, const char *s)
+static void loud(struct page *p, struct out *o, const char *title, const char *s)
 {
+	if (!s)
+		return;
 	if (p->style.color)
 		out_str(o, "\x1b[1;31m");
-	text_fold(p, o, ms_arena_printf(&p->m->arena, "*** %s ***", s), 4);
+	text_fold(p, o, ms_arena_printf(&p->m->arena, "*** %s%s ***", title, s), 4);
 	if (p->style.color)
 		out_str(o, "\x1b[0m");
 	out_char(o, '\n');
@@ -188,13 +190,7 @@ static void loud(struct page *p, struct out *o, const char *s)
 
 void text_banner(struct page *p, struct out *o)
 {
-	const char *why = words_incomplete(p->m);
-	if (why)
-		loud(p, o, ms_arena_printf(&p->m->arena, "INCOMPLETE: %s", why));
-	const char *apart = diff_unmatched(p->m);
-	if (apart)
-		loud(p, o, ms_arena_printf(&p->m->arena, "NOT ALL COMPARED: %s", apart));
-	const char *nothing = words_nothing(p->m, &p->style);
-	if (nothing)
-		loud(p, o, nothing);
+	loud(p, o, "INCOMPLETE: ", words_incomplete(p->m));
+	loud(p, o, "NOT ALL COMPARED: ", diff_unmatched(p->m));
+	loud(p, o, "", words_nothing(p->m, &p->style));
 }

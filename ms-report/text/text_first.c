@@ -17,9 +17,11 @@
 enum { NEXT_INDENT = 9 }; /* columns of the label "Next" */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Writes a label and one or two parts with a wide gap between them. */
+/* Writes a label and one or two parts with a wide gap between them; nothing if `a` is NULL. */
 static void line(struct page *p, struct out *o, const char *label, const char *a, const char *b)
 {
+	if (!a)
+		return;
 	struct words w = {.v = {a, b}, .n = b && *b ? 2 : 1};
 	/* the second part begins at column 50 if the line is wide enough */
 	size_t n = name_width(a);
@@ -50,8 +52,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
 	bool timed = t->peak_time_ns != UNKNOWN && t->peak_blocks != 0;
-	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image),
-		   *gone = words_exec(m);
+	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image);
 	bool together = m->processes.n > 1 && !peak_of;
 	line(p, o, "Heap",
 	     SAY("peak %s%s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
@@ -63,10 +64,8 @@ static void heap_and_rss(struct page *p, struct out *o)
 	     SAY("%s %s%s", m->quality.growing ? "now" : "end",
 		 est_live(m, (struct live){t->unfreed_bytes, t->unfreed_blocks}, m->est, EST_END),
 		 end_of ? end_of : ""));
-	if (gone)
-		line(p, o, "Exec", gone, NULL);
-	if (words_born(m))
-		text_words(p, o, "Blocks", &(struct words){{words_born(m)}, 1}, "");
+	line(p, o, "Exec", words_exec(m), NULL);
+	line(p, o, "Blocks", words_born(m), NULL);
 	if (t->peak_rss_bytes == UNKNOWN)
 		return;
 	const char *apart = "";
@@ -78,27 +77,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 	line(p, o, "RSS", SAY("peak %s %s", say_size(m, t->peak_rss_bytes), words_rss_peak_time(m)),
 	     SAY("%s %s%s", m->quality.growing ? "now" : "end", say_size(m, t->end_rss_bytes),
 		 apart));
-	const char *where = words_beside_heap(m);
-	if (where)
-		text_words(p, o, "Where", &(struct words){{where}, 1}, "");
-}
-
-/* Writes the parts of RSS (heap, slack, mapped address space), if they were recorded. */
-static void rss(struct page *p, struct out *o)
-{
-	const char *peak = p->m->processes.n == 1 ? words_rss(p->m, "peak") : NULL,
-		   *end = words_rss(p->m, "end");
-	if (peak)
-		line(p, o, "At peak", peak, NULL);
-	if (end)
-		line(p, o, "At end", end, NULL);
-}
-
-static void heaps(struct page *p, struct out *o)
-{
-	const char *s = heaps_line(p->m);
-	if (s)
-		text_words(p, o, "Heaps", &(struct words){{s}, 1}, "");
+	line(p, o, "Where", words_beside_heap(m), NULL);
 }
 
 static void calls(struct page *p, struct out *o)
@@ -186,7 +165,7 @@ static void curves(struct page *p, struct out *o)
 		out_printf(o, "   of %s\n", say_size(m, rss_max));
 	}
 	if (*named && 9 + n + strlen(tail) + name_width(named) > p->style.width)
-		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
+		line(p, o, "Marks", named + 10, NULL);
 }
 
 /* Returns a frame's name, shortened to one line beside a label. */
@@ -267,8 +246,7 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 	const struct grouped_command v[] = {grouped_sites(p->m, l), grouped_all(p->m, l)};
 	const char *input = next_input(p, text_command_room(p, NEXT_INDENT));
 	text_table(p, o, &t);
-	if (list_still_all(p, l))
-		text_words(p, o, "Besides", &(struct words){{list_still_all(p, l)}, 1}, "");
+	line(p, o, "Besides", list_still_all(p, l), NULL);
 	for (size_t i = 0; i < 2; i++) {
 		out_printf(o, "%-*s", NEXT_INDENT, v[i].label);
 		text_command(p, o, (const char *[]){v[i].before, input}, 2, NEXT_INDENT);
@@ -315,8 +293,10 @@ void text_first(struct page *p, struct out *o, size_t limit)
 		text_verdict(p, o);
 	text_who(p, o);
 	heap_and_rss(p, o);
-	rss(p, o);
-	heaps(p, o);
+	/* the parts of RSS (heap, slack, mapped address space), if they were recorded */
+	line(p, o, "At peak", m->processes.n == 1 ? words_rss(m, "peak") : NULL, NULL);
+	line(p, o, "At end", words_rss(m, "end"), NULL);
+	line(p, o, "Heaps", heaps_line(m), NULL);
 	calls(p, o);
 	curves(p, o);
 	struct first_screen f = first_screen_groups(m, limit, !p->style.full_names);
