@@ -238,7 +238,7 @@ def crowd(served):
     poll = select.poll()
     for fd in left:
         poll.register(fd, select.POLLIN)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 180
     while len(left) > 550 and time.monotonic() < end:
         for fd, _ in poll.poll(1000):
             poll.unregister(fd)
