@@ -5,10 +5,13 @@
 set -eu
 python=/usr/bin/python3
 version=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])') || exit 1
-if [ "$version" != 3.11 ]; then
-	echo "needs Python 3.11, this one is $version"
+case $version in
+3.11 | 3.13) ;;
+*)
+	echo "needs Python 3.11 or 3.13, this one is $version"
 	exit 77
-fi
+	;;
+esac
 fail() {
 	echo "FAILED: $1"
 	exit 1
