@@ -62,7 +62,8 @@ static struct sock_fprog *strict_filter(void)
 #if __GLIBC_PREREQ(2, 41)
 		ALLOW(SYS_rt_sigprocmask), /* fork() blocks signals */
 #endif
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+	};
 	static struct sock_fprog p = {sizeof f / sizeof *f, f};
 	return &p;
 }
