@@ -112,8 +112,8 @@ enum ms_index_field {
 };
 
 /* Columns of the block of sums: a digest of the blocks that it sums up, and the state of their replay
- * at its end. All but the head are tables: varint number of rows, then for each figure a varint for
- * each row. The figures of each table are those of the table of that name in
+ * at its end. All but the head are tables: varint number of rows, then for each 1024 rows the varints of
+ * figure after figure. The figures of each table are those of the table of that name in
  * libcommon/trace/sums.c. */
 enum ms_sums_column {
 	MS_SUMS_HEAD = 1, /* varints: version of the tables, digest */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Writes the state of a finished brief replay as the columns of a block of sums, and reads it back.
  *
- * A column is a table: the number of its rows, then for each figure its values in all rows, as
- * varints. The lists below name the figures in their order (ms-trace(5), Sums).
+ * A column is a table: the number of its rows, then for each group of rows the values of figure after
+ * figure, as varints. The lists below name the figures in their order (ms-trace(5), Sums).
  */
 #include "sums.h"
 
@@ -13,6 +13,7 @@
 #include "format/varint.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/ready.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "recording_private.h"
@@ -22,6 +23,8 @@
  * passed over. */
 #define VERSION 1
 #define ZSTD_LEVEL 9
+/* Rows of a group, few enough for the second-level cache. */
+#define GROUP 1024u
 /* Most rows of a table, which limits the memory for a hostile trace. */
 #define ROWS_MAX (UINT32_C(1) << 22)
 
@@ -168,20 +171,28 @@ static void put_column(struct sums *s, unsigned id, uint8_t *data, size_t size)
 	s->columns[s->n++] = (struct ms_column){id, ms_xrealloc(data, size, 1), size};
 }
 
+/* Writes the values of a figure in `n` rows. `first`: there is no row before them. */
+static uint8_t *put_values(uint8_t *to, const struct table *t, const struct figure *f,
+			   const uint8_t *row, size_t n, bool first)
+{
+	uint64_t last = first ? 0 : value_of(row - t->row_bytes, f);
+	for (size_t k = 0; k < n; k++, row += t->row_bytes) {
+		uint64_t v = value_of(row, f);
+		to = ms_varint_put(to, f->how == STEP ? ms_zigzag(v - last) : v + f->how);
+		last = v;
+	}
+	return to;
+}
+
 static void put_table(struct sums *s, const struct table *t, const void *rows, size_t n)
 {
 	uint8_t *data = ms_xrealloc(NULL, n * t->n + 1, MS_VARINT_MAX), *to = data;
 	to = ms_varint_put(to, n);
-	for (size_t i = 0; i < t->n; i++) {
-		const uint8_t *row = rows;
-		uint64_t last = 0;
-		for (size_t k = 0; k < n; k++, row += t->row_bytes) {
-			uint64_t v = value_of(row, &t->figures[i]);
-			enum how how = t->figures[i].how;
-			to = ms_varint_put(to, how == STEP ? ms_zigzag(v - last) : v + how);
-			last = v;
-		}
-	}
+	for (size_t from = 0; from < n; from += GROUP)
+		for (size_t i = 0; i < t->n; i++)
+			to = put_values(to, t, &t->figures[i],
+					(const uint8_t *)rows + from * t->row_bytes,
+					n - from < GROUP ? n - from : GROUP, from == 0);
 	put_column(s, t->column, data, (size_t)(to - data));
 }
 
@@ -315,6 +326,20 @@ static size_t count_rows(const struct ms_block *b, const struct table *t)
 	return good ? (size_t)n : SIZE_MAX;
 }
 
+/* Reads the values that put_values wrote. Returns false if they are invalid. */
+static bool get_values(struct ms_cursor *c, const struct table *t, const struct figure *f,
+		       uint8_t *row, size_t n, bool first)
+{
+	uint64_t v, last = first ? 0 : value_of(row - t->row_bytes, f);
+	for (size_t k = 0; k < n; k++, row += t->row_bytes) {
+		if (!ms_cursor_get(c, &v))
+			return false;
+		last = f->how == STEP ? last + ms_unzigzag(v) : v - f->how;
+		set_value(row, f, last);
+	}
+	return true;
+}
+
 /* Reads a table of `n` rows. Returns false if it has not as many, or its values are invalid. */
 static bool get_table(const struct ms_block *b, const struct table *t, void *rows, size_t n)
 {
@@ -322,30 +347,25 @@ static bool get_table(const struct ms_block *b, const struct table *t, void *row
 	uint64_t v;
 	if (n == SIZE_MAX || !ms_cursor_get(&c, &v) || v != n)
 		return false;
-	for (size_t i = 0; i < t->n; i++) {
-		const enum how how = t->figures[i].how;
-		uint8_t *row = rows;
-		uint64_t last = 0;
-		for (size_t k = 0; k < n; k++, row += t->row_bytes) {
-			if (!ms_cursor_get(&c, &v))
+	for (size_t from = 0; from < n; from += GROUP)
+		for (size_t i = 0; i < t->n; i++)
+			if (!get_values(&c, t, &t->figures[i],
+					(uint8_t *)rows + from * t->row_bytes,
+					n - from < GROUP ? n - from : GROUP, from == 0))
 				return false;
-			last = how == STEP ? last + ms_unzigzag(v) : v - how;
-			set_value(row, &t->figures[i], last);
-		}
-	}
 	return c.at == c.end;
 }
 
-/* Allocates the rows of a table and reads them. Returns false if that is not possible; *n is the
- * number of rows, which are zero where they could not be read. */
-static bool get_rows(const struct ms_block *b, const struct table *t, void *rows, size_t *n)
+/* Returns the rows of a table in new memory, with their number in *n. If they cannot be read, clears
+ * *good; the rows are then zero where they are missing. */
+static void *get_rows(const struct ms_block *b, const struct table *t, size_t *n, bool *good)
 {
 	size_t count = count_rows(b, t);
 	*n = count == SIZE_MAX ? 0 : count;
-	*(void **)rows = ms_xrealloc(*(void **)rows, *n, t->row_bytes);
-	if (*n)
-		memset(*(void **)rows, 0, *n * t->row_bytes);
-	return get_table(b, t, *(void **)rows, count);
+	void *rows = ms_xcalloc(*n, t->row_bytes);
+	ready_huge(rows, *n * t->row_bytes);
+	*good &= get_table(b, t, rows, count);
+	return rows;
 }
 
 static bool finite_trend(const struct ms_trend *t)
@@ -394,12 +414,12 @@ bool ms_sums_take(struct ms_recording *t, const struct ms_block *b)
 	bool good = get_table(b, &totals_table, r, 1) &&
 		    get_table(b, &sizes_table, r->sizes, MS_SIZE_CLASSES) &&
 		    get_table(b, &spans_table, r->spans, spans_count);
-	good &= get_rows(b, &sites_table, &r->sites, &r->site_count);
-	good &= get_rows(b, &threads_table, &r->threads, &r->thread_count);
-	good &= get_rows(b, &grown_table, &g->grown, &g->grown_count);
-	good &= get_rows(b, &heaps_table, &r->backing.v, &r->backing.n);
-	good &= get_rows(b, &oldest_table, &r->oldest, &oldest_count);
-	good &= get_rows(b, &late_table, &r->late, &late_count);
+	r->sites = get_rows(b, &sites_table, &r->site_count, &good);
+	r->threads = get_rows(b, &threads_table, &r->thread_count, &good);
+	g->grown = get_rows(b, &grown_table, &g->grown_count, &good);
+	r->backing.v = get_rows(b, &heaps_table, &r->backing.n, &good);
+	r->oldest = get_rows(b, &oldest_table, &oldest_count, &good);
+	r->late = get_rows(b, &late_table, &late_count, &good);
 	r->site_cap = r->site_count;
 	g->grown_cap = g->grown_count;
 	r->backing.cap = r->backing.n;

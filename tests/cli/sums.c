@@ -47,26 +47,29 @@ static void put_scan(struct made *m, uint64_t number)
 	made_block(m, MS_BLOCK_VERDICTS, &c, 1);
 }
 
-/* Every 50 ms one of two threads allocates so many bytes that stay, and a block that it frees. */
+/* Every 50 ms one of two threads allocates so many bytes that stay, and a block that it
+ * frees, of a deeper call stack each time. */
 static int grow(const char *path, uint64_t bytes)
 {
-	enum { TURNS = 1200, MS_50 = 50000000 / MS_TRACE_TICK_NS };
+	enum { TURNS = 1200, MS_50 = 50000000 / MS_TRACE_TICK_NS, NODES = 1100 };
 	static const struct ms_frame frames[] = {{0x1000, 0, 0}, {0x2000, 0, 0}, {0x3000, 0, 0}};
-	static const struct ms_node nodes[] = {{0, 1}, {1, 2}, {1, 3}};
+	static struct ms_node nodes[NODES] = {{0, 1}, {1, 2}};
 	static struct ms_event ev[3 * TURNS];
 	struct made m;
+	for (uint32_t i = 2; i < NODES; i++)
+		nodes[i] = (struct ms_node){i, 3};
 	for (unsigned i = 0; i < 3 * TURNS; i++)
 		ev[i] = (struct ms_event){.kind = i % 3 == 2 ? MS_EV_FREE : MS_EV_ALLOC,
 					  .thread = i / 3 % 2,
 					  .stack = i % 3 == 0   ? 2
-						   : i % 3 == 1 ? 3
+						   : i % 3 == 1 ? 3 + i / 3 % (NODES - 2)
 								: 0,
 					  .size = i % 3 == 0 ? bytes : 32,
 					  .freed = i % 3 == 2 ? i / 3 * 2 + 1 : 0,
 					  .time_ticks = (uint64_t)i / 3 * MS_50};
 	made_open(&m, path);
 	made_info(&m, 77, 0);
-	made_stacks(&m, frames, 3, nodes, 3);
+	made_stacks(&m, frames, 3, nodes, NODES);
 	made_events(&m, ev, 3 * TURNS);
 	put_scan(&m, 2 * TURNS - 20);
 	made_end(&m, 60000000000, NULL);
