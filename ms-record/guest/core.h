@@ -404,11 +404,12 @@ MG_INLINE bool mg_same_above(uint32_t a, uint32_t b)
 }
 
 /* Tells whether what was read of a module's code or unwind tables may be kept: no dlclose was in
- * progress while it was read. The fence has these reads done first. */
+ * progress while it was read. Memory that was unmapped meanwhile was so after `closing` was
+ * changed, and the fence makes who read it see that. */
 MG_INLINE bool mg_may_keep(void)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
+	return !__atomic_load_n(&mg.closing, __ATOMIC_RELAXED);
 }
 
 /* Forgets the previous stack, so that the next one is sent completely. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The compiler's calls at each access are the tests' own (interleave.h), whatever MODE says. The ring has besides all of the recorder, but
 # for what the test includes.
-INTERLEAVE := $(addprefix $(B)/tests/unit/,guest/interleave_ranges guest/interleave_ring guest/interleave_rules ms-record/interleave_queue)
+INTERLEAVE := $(addprefix $(B)/tests/unit/,guest/interleave_modules guest/interleave_ranges guest/interleave_ring guest/interleave_rules ms-record/interleave_queue)
 $(INTERLEAVE:%=%.o): override ALL_CFLAGS = $(BASE) -O2 -fsanitize=thread -fno-strict-aliasing -Wno-tsan $(CPPFLAGS)
 $(INTERLEAVE): ALL_LDFLAGS = $(filter-out -fsanitize=thread,$(LDFLAGS_$(MODE)) $(LDFLAGS))
 INTERLEAVE_OBJ := $(filter-out $(addprefix $(B)/ms-record/,main.o base/wake.o drain/drain.o drain/parse.o drain/ring.o),$(patsubst %.c,$(B)/%.o,$(call tool_src,ms-record)))
