@@ -310,7 +310,7 @@ bool keep_share(struct keep *k, bool observers)
 		spread(k, &l);
 		uint8_t *owner = observers && !keep_over(k) ? find_owners(k, &l) : NULL;
 		if (owner && !keep_over(k))
-			more = keep_cut(k, &l, owner) | find_observers(k, owner);
+			more = find_observers(k, owner) || keep_cut(k, &l, owner);
 		keep_drop(k, owner);
 	}
 	keep_drop(k, l.first);
