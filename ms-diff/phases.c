@@ -9,7 +9,6 @@
  */
 #include "phases.h"
 
-
 /* Divisor of the run's duration: the window extends by this part before and after a moment. */
 #define ABOUT 100
 

@@ -8,7 +8,6 @@
 #include "libcommon/replay/replay_growth.h"
 #include "snapshot_insert.h"
 
-
 /* Set when a site may be reported as one that kept its blocks: it made this many allocations, and
  * this part of their blocks was live at once. */
 enum { KEPT_BLOCKS = 16, KEPT_PERCENT = 80 };

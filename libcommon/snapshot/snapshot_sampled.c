@@ -10,7 +10,6 @@
 #include "libcommon/replay/replay_sampled.h"
 #include "snapshot_insert.h"
 
-
 /* Key in table estimate for the whole run, and for all sites or threads together. */
 #define WHOLE 0
 

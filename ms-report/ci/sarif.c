@@ -13,7 +13,6 @@
 
 #include "libcommon/base/json_writer.h"
 
-
 #define STACKS_MOST 16000000 /* maximum bytes of call stacks in results */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
