@@ -15,7 +15,7 @@
 #define BACK 0.1L
 /* An event counts as one with those that come within this time. */
 #define EVENT_APART_NS UINT64_C(1000000000)
-#define CGROUP_AGE_NS UINT64_C(30000000) /* figures of a control group are read again after this */
+#define CGROUP_AGE_NS UINT64_C(20000000) /* figures of a control group are read again after this */
 #define CGROUP_MOVED_NS UINT64_C(1000000000) /* a process may have moved to another group */
 #define PARTS 64u                            /* parts of the time in which a figure grows */
 

@@ -20,7 +20,7 @@ struct control;
 struct ms_err;
 struct session;
 
-#define TRIGGER_LOOK_NS UINT64_C(40000000)
+#define TRIGGER_LOOK_NS UINT64_C(25000000)
 #define TRIGGER_TIMES 10u /* firings in a program image, unless the trigger says otherwise */
 /* longest run of a command; number of commands that run at a time */
 #define TRIGGER_RUN_NS UINT64_C(60000000000)

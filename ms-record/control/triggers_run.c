@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 #include "ms-record/base/descriptor.h"
 #include "triggers.h"
@@ -186,6 +187,8 @@ void triggers_run(struct control *c, size_t index, const char *program, pid_t pi
 {
 	struct trigger_run **last = &c->acting.runs, *r = ms_xcalloc(1, sizeof *r);
 	char time[MS_UNIT_BUF];
+	if (!c->files.folder) /* a command that reads a pipe would take the trace from its reader */
+		trace = "";
 	while (*last)
 		last = &(*last)->next;
 	*last = r;
@@ -200,6 +203,7 @@ void triggers_run(struct control *c, size_t index, const char *program, pid_t pi
 	    asprintf(&r->about, "%s: %s (pid %d): %s", time, program, (int)pid,
 		     c->opt->triggers.v[index].text) < 0)
 		ms_out_of_memory();
+	ms_one_line(r->about);
 }
 
 bool triggers_runs(struct control *c)

@@ -50,7 +50,7 @@
 #define LONG_NS 100000000
 #define LONG_AFTER 20u /* rounds without records before sleeps become long */
 #define DEEP_NS 400000000
-#define JUDGED_NS 40000000 /* if --when depends on what is live: it is to be acted upon in 0.1 s */
+#define JUDGED_NS 25000000 /* if --when depends on what is live: it is to be acted upon in 0.1 s */
 #define DEEP_AFTER (LONG_AFTER + 4u)
 #define ROUND_MOST (32 * RING_PART) /* maximum bytes read from one session in a round */
 #define MANY_BYTES 4096u            /* if a round reads more bytes, the next one follows soon */

@@ -103,17 +103,29 @@ printf 'fail\n' | ms-record -q -o run.trace --when 'failed: exec:echo {pid} >>en
 wait_for lines end 1
 
 # ---- scans, in this order, and then the command, when they are in the trace; the end of the recording ----
-begin ms-record -o run.trace --leak-check=auto:5m --when 'live > 3M: resident, retention, stop, exec:ms-report --json {trace} >now.json; echo >>fired' "$STEPS"
+begin ms-record -o run.trace --leak-check=auto:5m --when 'live > 3M: resident, retention, exec:ms-report --retained {trace} >kept; echo >>fired' \
+	--when 'live > 7M: stop, exec:ms-report --json {trace} >now.json; echo >>low' "$STEPS"
 step grow 4000
 wait_for lines fired 1
+grep -q '^ *3.9 MiB .* blocks (steps.c:' kept || fail "the command did not see what keeps the blocks: $(cat kept)"
+step grow 4000
+wait_for lines low 1
 step grow 4000
 over
-is 'the report of the command' "$(jq -c '[.quality.complete, .totals.unfreed_bytes]' now.json)" '[true,4100096]'
+is 'the report of the command' "$(jq -c '[.quality.complete, .totals.unfreed_bytes]' now.json)" '[true,8196096]'
 is 'the scans' "$(sql run.trace "SELECT label, state FROM scan WHERE label <> 'end'")" 'mark:live > 3M done'
 is 'the resident memory' "$(sql run.trace 'SELECT DISTINCT label FROM resident ORDER BY 1' | tr '\n' ' ')" 'mark:live > 3M '
 is 'what keeps it' "$(sql run.trace "SELECT r.name FROM kept k JOIN keeper r ON r.id = k.keeper AND r.scan = k.scan
 	WHERE k.parent IS NULL ORDER BY k.retained_bytes DESC LIMIT 1")" blocks
 grep -q 'until recording was stopped by --when' err || fail "not stopped in: $(cat err)"
+
+# ---- a command gets no pipe that somebody else reads ----
+mkfifo pipe
+cat pipe >piped &
+printf 'grow 3000\nuntil pid\n' >script
+ms-record -q -o pipe --when 'live > 1M: exec:echo "<{trace}>" >pid.{pid}' "$STEPS" <script >out2
+is 'the path of a pipe' "$(cat pid.*)" '<>'
+wait
 
 # ---- start: nothing is recorded before ----
 begin ms-record -q -o run.trace --when 'rss > 30M: start, exec:echo >>fired' "$STEPS"
