@@ -52,16 +52,16 @@ look() {
 	for _ in {1..100}; do
 		ms-record -q --tell "$1.trace" flush || die "$1: no flush"
 		ms-report "$1.trace" >"$1.text"
-		! grep -q "$2" "$1.text" || break
+		ms-report --md "$1.trace" >"$1.md"
+		if grep -Eq "^$2" "$1.text" && grep -Eq "^(#### )?$2" "$1.md"; then break; fi
 		sleep 0.3
 	done
-	ms-report --md "$1.trace" >"$1.md"
 	exec {in}>&-
 	wait "$pid" || die "$1 ended with $?"
 	ms-report "$1.trace" >"$1.end"
 }
 
-look grows '^GROWING'
+look grows 'GROWING'
 for as in text md; do
 	[[ $(order "grows.$as") == 'GROWING LIVE '* && $(order "grows.$as") != *PEAK* ]] || die "grows.$as: $(order "grows.$as"): $(cat "grows.$as")"
 	grep -Eq '^(#### )?GROWING SO FAR, too early to judge the trend; now: [0-9.]+ [KM]iB, [0-9,]+ blocks, 1 site$' "grows.$as" || die "grows.$as: $(cat "grows.$as")"
@@ -74,11 +74,11 @@ grep -Eq '^### Heap: peak \*\*[0-9.]+ [KM]iB\*\*, live so far \*\*[0-9.]+ [KM]iB
 [[ $(order grows.end) == *'PEAK '* ]] || die "the end: $(order grows.end)"
 
 # another list at the peak is no list twice
-look starts '^GROWING'
+look starts 'GROWING'
 [[ $(order starts.text) == 'GROWING LIVE PEAK '* ]] || die "starts: $(order starts.text): $(cat starts.text)"
 sed -n '/^PEAK/{n;n;p}' starts.text | grep -Eq ' start +server.c:8$' || die "the peak: $(cat starts.text)"
 
-look steady '^LIVE'
+look steady 'LIVE'
 [[ $(order steady.text) == 'LIVE '* && $(order steady.text) != *PEAK* ]] || die "steady: $(order steady.text): $(cat steady.text)"
 grep -Eq '^ *146\.5 KiB +300 ' steady.text || die "the cache: $(cat steady.text)"
 echo ok
