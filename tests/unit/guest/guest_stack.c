@@ -69,7 +69,7 @@ static void *in_thread(void *unused)
 	pthread_attr_getguardsize(&a, &guard);
 	pthread_attr_destroy(&a);
 	uint64_t start = (uint64_t)(uintptr_t)low - guard, tp = mg_thread_pointer();
-	for (uint64_t at = BLOCK_LOW; at < BLOCK_HIGH; at += 8)
+	for (uint64_t at = MG_BLOCK_LOW; at < MG_BLOCK_HIGH; at += 8)
 		if (load(tp + at) == start)
 			mg.stack_field = at;
 	if (!mg.stack_field) {
