@@ -21,7 +21,7 @@ FOREIGN = {"pthread_create", "__pthread_create_2_1", "dlopen", "dlclose", "dlsym
            "__cxa_thread_atexit_impl", "pthread_exit", "__pthread_exit", "pthread_cancel", "__pthread_cancel",
            "pthread_getattr_np", "_Unwind_ForcedUnwind"}
 ROOTS = {"_start", "_dl_start_user", "_dl_start", "clone3", "__clone3", "__GI___clone3", "clone", "start_thread", "thread_start",
-         "__start_context"}
+         "__start_context", "__startcontext"}
 # Stacks on memory of the program's own may end there, when they say so: the functions that run on it.
 OWN_MEMORY = {"sigraise": {"handle", "handle_fault"}}
 
