@@ -189,14 +189,16 @@ static void leave(int sig)
 	_exit(embedded);
 }
 
-/* Appends the sums of long recordings, from which a first screen is shown at once. A trace lacks
- * nothing without them, so neither a failure counts nor the end of the time that ms-record allows. */
+/* Appends the sums of long recordings, from which a first screen is shown at once; for ms-record,
+ * whose user waits, only where that is short against the recording. A trace lacks nothing without
+ * them, so neither a failure counts nor the end of the time that ms-record allows. */
 static void add_sums(const struct options *o)
 {
 	struct ms_err ignored;
 	signal(SIGXCPU, leave);
 	for (size_t i = 0; i < o->inputs.n; i++)
-		ms_sums_append(o->inputs.v[i], MS_SUMS_EVENTS, &ignored);
+		ms_sums_append(o->inputs.v[i], MS_SUMS_EVENTS, o->held ? MS_SUMS_TIME : 0,
+			       &ignored);
 }
 
 /* Embeds symbols into each trace. If one fails, the others are still done. */

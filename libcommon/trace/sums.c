@@ -284,14 +284,15 @@ static struct ms_recording *replay(const char *path, struct ms_err *err)
 	return NULL;
 }
 
-int ms_sums_append(const char *path, uint64_t events, struct ms_err *err)
+int ms_sums_append(const char *path, uint64_t events, uint64_t event_ns, struct ms_err *err)
 {
 	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_SUMS);
 	struct ms_trace_tail tail = {0};
 	int rc = -1, memory = -1;
 	struct ms_recording *t = ms_trace_tail_read(&tail, path, types, "sums", err);
 	bool wanted = t && is_plain(t) && !(tail.has >> MS_BLOCK_SUMS & 1) &&
-		      t->end.number[MS_END_EVENTS] >= events;
+		      t->end.number[MS_END_EVENTS] >= events &&
+		      ms_recording_length(t) >= event_ns * t->end.number[MS_END_EVENTS];
 	if (!wanted) {
 		rc = t ? 0 : -1;
 		goto out;

@@ -87,7 +87,7 @@ static bool used(const char *path)
 static int add(const char *path)
 {
 	struct ms_err err = {0};
-	if (ms_sums_append(path, 0, &err) == 0)
+	if (ms_sums_append(path, 0, 0, &err) == 0)
 		return 0;
 	printf("%s\n", err.text);
 	return 1;

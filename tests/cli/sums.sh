@@ -53,12 +53,26 @@ done
 ms-record -q --sample 1k -o program.trace "$TB/targets/churn" >/dev/null
 check program.trace 'not used'
 
-# ---- appended once; by ms-record when a recording is long ----
+# ---- appended once; by ms-record when a recording is long, in events and against the time that they take ----
 before=$(stat -c %s b/grow.trace)
 "$sums" add b/grow.trace
 is 'a second time' "$(stat -c %s b/grow.trace)" "$before"
-ms-record -q -o long.trace "$TB/bench/micro" churn 1200000 12 1000
+cat >slow.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 600000; i++)
+		free(malloc(10));
+	sleep(3);
+	return 0;
+}
+END
+gcc -fno-builtin -o slow slow.c
+ms-record -q -o long.trace ./slow
 is 'sums of a long recording' "$("$sums" used long.trace)" used
+ms-record -q -o fast.trace "$TB/bench/micro" churn 1200000 12 1000
+is 'sums that take long against the recording' "$("$sums" at fast.trace)" ''
 ms-record -q -o short.trace "$TB/bench/micro" churn 200000 12 1000
 is 'sums of a short recording' "$("$sums" at short.trace)" ''
 ms-record -q --without=symbols -o bare.trace "$TB/bench/micro" churn 1200000 12 1000
