@@ -31,11 +31,13 @@ static const struct ms_cli_option rows[] = {
 	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
 	 "with --history: only runs with that key; may be repeated"},
 	{"allow=missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
-	 "a missing OLD is no error, nor a history without a run of these keys: everything counts "
+	 "a missing OLD is no error; nor is a history without a run of these keys: everything "
+	 "counts "
 	 "as new, status 0"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
-	 "compare figures per allocation, or per mark of that name, where the runs did different "
-	 "amounts of work"},
+	 "compare by amount of work; where runs did not do the same work: figures per allocation, "
+	 "or "
+	 "per mark of that name"},
 	{"min-change", 0, "SIZE", ms_cli_size, MS_AT(min_change), 4,
 	 "smaller changes are never significant (default 4k)"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,

@@ -294,11 +294,11 @@ static void settle(struct run *r, bool flows)
 /* Tells whether several processes or threads allocated. */
 static bool has_threads(struct run *r)
 {
-	return r->m.processes.n > 1 ||
-	       model_number(&r->m,
-			    "SELECT count(DISTINCT coalesce(of_thread, id)) FROM thread WHERE process = %lld"
-			    " AND allocations > 0",
-			    (long long)r->m.processes.v[0].id) > 1;
+	return r->m.processes.n > 1 || model_number(&r->m,
+						    "SELECT count(DISTINCT coalesce(of_thread, "
+						    "id)) FROM thread WHERE process = %lld"
+						    " AND allocations > 0",
+						    (long long)r->m.processes.v[0].id) > 1;
 }
 
 int run_load(struct run *r, bool flows, struct ms_err *err)

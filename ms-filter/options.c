@@ -89,7 +89,8 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("thread", "NAME|TID", THREAD, 8,
 		  "that thread made at least one of its allocations"),
 	CONDITION("label", "LABEL", LABEL, 0,
-		  "at least one of its allocations had a label that matches"),
+		  "an allocation of it had a label (ms_label_push) that matches; * and ? are "
+		  "wildcards"),
 	CONDITION("process", "NAME|PID", PROCESS, 0, "the site belongs to that process"),
 	CONDITION("verdict", VERDICTS, VERDICT, 0,
 		  "the worst verdict of its live blocks is this; none: they have no verdict"),
@@ -100,8 +101,7 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("only=one-time", NULL, ONE_TIME, 0,
 		  "it is a known one-time allocation of the runtime"),
 	CONDITION("where", "EXPR", WHERE, 9,
-		  "condition on columns: 'live_bytes > 1M and not age < 10s'; --where help lists "
-		  "them"),
+		  "condition: 'live_bytes > 1M and not age < 10s'; --where help lists the columns"),
 	{"not", 0, "WHAT", NULL, MS_WHOLE(0), 0,
 	 "drop what the condition of that name would keep; size, first, last, function, file, "
 	 "module, thread, process, verdict, temporary, runtime, one-time or where, each with its "

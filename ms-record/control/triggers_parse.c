@@ -120,7 +120,7 @@ static int find_figure(struct trigger *t, const char *s, size_t n, struct ms_err
 			return 0;
 		ms_meant_try(&near, s, n, figures[i]);
 	}
-	return ms_err_set(err, "no condition '%.*s'%s%s%s: " CONDITIONS, (int)n, s,
+	return ms_err_set(err, "unknown condition '%.*s'%s%s%s: use " CONDITIONS, (int)n, s,
 			  near.word ? ": did you mean " : "", near.word ? near.word : "",
 			  near.word ? "?" : "");
 }
@@ -188,8 +188,8 @@ static int parse_command(struct trigger *t, const char *s, struct ms_err *err)
 			fclose(f);
 			free(to);
 			return ms_err_set(err,
-					  "%s within '' would be no value: use \"\", or no "
-					  "quotes",
+					  "%s has no value within '', where the shell replaces "
+					  "nothing: use \"\", or no quotes",
 					  placeholders[i]);
 		}
 		if (i < 3) {
@@ -228,7 +228,7 @@ static int parse_action(struct trigger *t, const char *s, struct ms_err *err)
 		*MS_PUSH(&t->marks) = s + 5;
 		return 0;
 	}
-	return ms_err_set(err, "no action '%s'%s%s%s: " ACTIONS, s,
+	return ms_err_set(err, "unknown action '%s'%s%s%s: use " ACTIONS, s,
 			  near.word ? ": did you mean " : "", near.word ? near.word : "",
 			  near.word ? "?" : "");
 }

@@ -47,15 +47,13 @@
  *     reads and reports.
  *
  *  R7 A short record's stamp is a difference to the stamp of the record before it in this ring
- *     (MG_PUSH and MG_WRAP have none), whatever was dropped between. If the writer does
- *     not know that stamp, it writes a full record.
+ *     (MG_PUSH and MG_WRAP have none), or a full record if the writer does not know that.
  *
  *  R8 A process on standby is recorded several times, each time by another ms-record, in the same
  *     memory. In between the session is OFF. The next recorder sets all tails to 0, then adds 1
  *     to `wake` and to `epoch`. The epoch sends each writer the slow way at its next event, where
  *     it begins its ring anew: head and offset 0, then `wake` of the ring, with release. Until then
- *     the ring is not read: records that a thread still publishes there, because it was stopped in
- *     a hook during the earlier recording, are ignored.
+ *     the ring is not read: what a thread publishes there from a hook of before is ignored.
  *
  *  R9 A free ring has its bit set in `free_rings`. The thread that clears the bit owns the ring, and
  *     sets MG_RING_TAKEN. Only ms-record frees it, once it is drained and the thread is gone: it sets
@@ -593,9 +591,7 @@ enum mg_kind {
 	 * under that number, and the "previous stack" is unchanged. */
 	MG_ALLOC_WHOLE = 24,
 	MG_IGNORE = 25, /* stamp, address: memscope.h ms_ignore */
-	/* stamp, length in bytes | number of labels from now on << 32, the innermost one in whole
-	 * words; length 0: labels were taken off */
-	MG_LABEL = 26,
+	MG_LABEL = 26,  /* as MG_MARK, with the number of labels from now on; 0 bytes: a pop */
 	/* piece of a part of a code object: keep = slot; first line | part << 32 | bytes per
 	 * character << 40; bytes of the part; bytes of the part in earlier pieces; then the
 	 * piece in `count` words */

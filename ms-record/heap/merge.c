@@ -77,8 +77,10 @@ inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thr
 	s->open.left--;
 	struct batch *b = s->open.batch;
 	struct ms_event *e = &b->events.v[b->events.n++];
-	*e = (struct ms_event){
-		.kind = kind, .thread = s->threads.all.v[thread].as, .time_ticks = clock_tick(&s->clock, key >> 1)};
+	uint32_t labelled = s->threads.all.v[thread].labelled;
+	*e = (struct ms_event){.kind = kind,
+			       .thread = labelled ? labelled - 1 : thread,
+			       .time_ticks = clock_tick(&s->clock, key >> 1)};
 	s->stats.events++;
 	return e;
 }

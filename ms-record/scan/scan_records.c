@@ -44,7 +44,8 @@ const char *scan_state_words(uint64_t state)
 		[MS_SCAN_UNREADABLE] = "some of the program's memory could not be read",
 		[MS_SCAN_THREADS] = "the program's threads could not be stopped",
 		[MS_SCAN_LOST] = "events were lost",
-		[MS_SCAN_MEMORY] = "the recorder had too little memory for all pointers",
+		[MS_SCAN_MEMORY] =
+			"the recorder had too little memory for the pointers that it found",
 		[MS_SCAN_ENDED] = "the program ended before it could be scanned",
 		[MS_SCAN_FILES] = "the recorder ran out of file descriptors",
 	};

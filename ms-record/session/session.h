@@ -160,9 +160,9 @@ struct thread {
 	/* tid: thread id in the process's pid namespace; outer: in ms-record's (0 = not found
 	 * yet) */
 	uint32_t tid, outer;
-	uint32_t missed; /* number of thread lists without this thread */
-	uint32_t as;     /* index under which its events are written: its own, or one made for its
-			labels */
+	uint32_t missed;    /* number of thread lists without this thread */
+	uint32_t labelled;  /* 1 + the index, made for its labels, under which its events are
+			       written; 0 = under its own */
 	uint64_t missed_ns; /* time of the last thread list without this thread */
 	char name[16];
 	uint64_t start_ns, end_ns;

@@ -62,7 +62,6 @@ uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 	*t = (struct thread){.tid = tid,
 			     .outer = session_outer_tid(s, tid),
 			     .start_ns = clock_ns(&s->clock, stamp),
-			     .as = (uint32_t)s->threads.all.n - 1,
 			     .last_number = UINT64_MAX,
 			     .look_after = FIRST_LOOK_NS,
 			     .look_ns = now + FIRST_LOOK_NS,
@@ -134,8 +133,7 @@ static uint32_t labelled(struct session *s, uint32_t index, const char *labels)
 		return n - 1;
 	struct thread *t = MS_PUSH(&s->threads.all);
 	n = (uint32_t)s->threads.all.n;
-	*t = (struct thread){
-		.as = n - 1, .of = index, .labels = ms_xstrdup(labels), .last_number = UINT64_MAX};
+	*t = (struct thread){.of = index, .labels = ms_xstrdup(labels), .last_number = UINT64_MAX};
 	ms_lookup_add(&s->threads.labelled, hash, n);
 	struct ms_record_writer *w = batch_record(&session_batch(s)->threads, 40 + strlen(labels));
 	ms_record_number(w, MS_THREAD_INDEX, n - 1);
@@ -160,8 +158,8 @@ void threads_label(struct session *s, uint32_t index, char *text, uint32_t depth
 	else
 		free(text);
 	join_labels(t, all, sizeof all);
-	uint32_t as = all[0] ? labelled(s, index, all) : index; /* may move the threads */
-	s->threads.all.v[index].as = as;
+	uint32_t as = all[0] ? labelled(s, index, all) + 1 : 0; /* may move the threads */
+	s->threads.all.v[index].labelled = as;
 }
 
 void threads_free(struct session *s)

@@ -385,9 +385,10 @@ static void moments(struct page *p, struct out *o)
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
 	struct words w = {
 		.v = {SAY("%s: %s", by, when),
-		      "which are different phases of the program's work: in column 'peak', "
-		      "a site counts as changed only if it holds more at one "
-		      "run's peak than at any time in the other run"},
+		      "in different phases of the program's work: in column 'peak' a site counts "
+		      "as "
+		      "changed only if it holds more at its run's peak than it ever did in the "
+		      "other run"},
 		.n = 2};
 	text_words(p, o, "Peak", &w, ", ");
 	out_char(o, '\n');

@@ -46,7 +46,8 @@ static const struct column thread_columns[2][THREAD_COLUMNS] = {
 			 SUM(thread, live.blocks, totals.unfreed_blocks), .optional = true},       \
 			{NULL, "events_lost", CELL_COUNT, COLUMN_OF(thread, events_lost)},         \
 			{NULL, "waited_ns", CELL_TIME, COLUMN_OF(thread, waited_ns)},              \
-			{NULL, "process", CELL_ID, .sum = false}, {NULL, NULL, CELL_ID, .sum = false},         \
+			{NULL, "process", CELL_ID, .sum = false},                                  \
+			{NULL, NULL, CELL_ID, .sum = false},                                       \
 	}
 	PARTS("thread", "thread", "tid", "tid", CELL_ID, .sum = false),
 	PARTS("label", "label", NULL, NULL, CELL_ID, .sum = false),

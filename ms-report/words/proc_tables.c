@@ -134,8 +134,9 @@ struct table proc_regions(struct model *m, size_t limit)
 {
 	if (has_rows(m, "region_diff"))
 		return diff(m, limit);
-	struct table t = TABLE_OF(region_columns, .title = "REGIONS of address space",
-				  .empty = "no regions in this snapshot");
+	struct table t = TABLE_OF(
+		region_columns, .title = "REGIONS of address space",
+		.empty = "no regions in this snapshot: ms-snap --maps or --smaps reads them");
 	table_query(m, &t,
 		    "FROM region r JOIN snapshot s ON s.id = r.snapshot JOIN process p"
 		    " ON p.id = r.process WHERE s.label = %Q ORDER BY r.rowid",
@@ -161,8 +162,9 @@ static const struct column kind_columns[] = {
 
 struct table proc_kinds(struct model *m)
 {
-	struct table t = TABLE_OF(kind_columns, .title = "REGIONS by kind",
-				  .empty = "no regions in this snapshot");
+	struct table t = TABLE_OF(
+		kind_columns, .title = "REGIONS by kind",
+		.empty = "no regions in this snapshot: ms-snap --maps or --smaps reads them");
 	table_query(m, &t,
 		    "FROM region r JOIN snapshot s ON s.id = r.snapshot WHERE s.label = %Q"
 		    " GROUP BY kind ORDER BY kind LIMIT 64",

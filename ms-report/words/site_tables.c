@@ -173,9 +173,10 @@ static const struct column suppression_columns[] = {
 
 struct table table_suppressions(struct model *m, size_t limit)
 {
-	struct table t = TABLE_OF(suppression_columns, .title = "SUPPRESSIONS and what each hides",
-				  .empty = "no suppressions were applied: ms-filter --suppress FILE "
-					   "TRACE | ms-report --suppressions");
+	struct table t =
+		TABLE_OF(suppression_columns, .title = "SUPPRESSIONS and what each hides",
+			 .empty = "no suppressions were applied: ms-filter --suppress FILE "
+				  "TRACE | ms-report --suppressions");
 	table_query(m, &t, "FROM suppression ORDER BY stage, file, line");
 	table_finish(m, &t, -1, limit, "suppression", TOTAL_NONE);
 	return t;

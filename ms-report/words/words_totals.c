@@ -56,7 +56,8 @@ const char *words_unscanned(const struct model *m)
 		[UNSCANNED_THREADS] = "the program's threads could not be stopped",
 		[UNSCANNED_LOST] = "events were lost",
 		[UNSCANNED_SAMPLED] = "only a sample of the blocks was recorded",
-		[UNSCANNED_MEMORY] = "the recorder had too little memory for all pointers",
+		[UNSCANNED_MEMORY] =
+			"the recorder had too little memory for the pointers that it found",
 		[UNSCANNED_STOPPED] = "recording had already stopped",
 		[UNSCANNED_FILES] = "the recorder ran out of file descriptors",
 	};
@@ -276,7 +277,8 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 	struct words w = {0};
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
-	if (model_thread_count(m) < 2 || s->folded) /* nothing on threads for a folded row, whose sites may
+	if (model_thread_count(m) < 2 ||
+	    s->folded) /* nothing on threads for a folded row, whose sites may
 					      have different threads */
 		return w;
 	struct table t = site_threads(m, s, false);

@@ -478,7 +478,7 @@ struct serve *serve_open(const struct serve_options *o, struct ms_err *err)
 		rc = listen_open(&s->at, o, err);
 	s->client_most = raise_limit();
 	if (rc == 0 && !(s->http = start(s)))
-		rc = ms_err_set(err, "cannot start the HTTP server on '%s'", o->listen);
+		rc = ms_err_sys(err, "cannot start the HTTP server on '%s'", o->listen);
 	if (rc == 0)
 		return s;
 	serve_close(s);

@@ -191,6 +191,7 @@ cat >columns <<'C'
 * suppression.file
 = suppression.note
 * suppression.rule
+* thread.label
 * thread.name
 C
 sqlite3 snap.db "SELECT m.name || '.' || p.name FROM sqlite_schema m, pragma_table_info(m.name) p

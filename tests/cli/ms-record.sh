@@ -68,9 +68,9 @@ refused 125 '--retention-at cannot be combined with --retention=no' --retention-
 refused 125 '--retention-at cannot be combined with --leak-check=no: nothing is scanned' --retention-at=exit --leak-check=no true
 # ---- --when ----
 refused 125 "bad --when 'rss > 2GiB': expected CONDITION: ACTION\[, ACTION...\], such as 'rss > 2GiB: retention'" --when 'rss > 2GiB' true
-refused 125 "bad --when 'swap > 1M: stop': no condition 'swap': rss, live, cgroup, failed or every" --when 'swap > 1M: stop' true
-refused 125 "bad --when 'failed: halt': no action 'halt': mark:NAME, leak-check, retention, resident, start, stop, checkpoint or exec:COMMAND" --when 'failed: halt' true
-refused 125 "{pid} within '' would be no value: use \"\", or no quotes" --when "failed: exec:echo '{pid}'" true
+refused 125 "bad --when 'swap > 1M: stop': unknown condition 'swap': use rss, live, cgroup, failed or every" --when 'swap > 1M: stop' true
+refused 125 "bad --when 'failed: halt': unknown action 'halt': use mark:NAME, leak-check, retention, resident, start, stop, checkpoint or exec:COMMAND" --when 'failed: halt' true
+refused 125 "{pid} has no value within '', where the shell replaces nothing: use \"\", or no quotes" --when "failed: exec:echo '{pid}'" true
 for action in leak-check retention resident; do
 	refused 125 "--when: '$action' cannot be combined with --sample: it needs all blocks" --when "failed: $action" -s 64k true
 	refused 125 "--when: '$action' cannot be combined with --leak-check=no: nothing is scanned" --when "failed: $action" --leak-check=no true

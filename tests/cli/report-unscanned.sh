@@ -39,7 +39,7 @@ time|the scan would have taken longer than ms-record --leak-check allows
 unreadable|some of the program's memory could not be read
 threads|the program's threads could not be stopped
 lost|events were lost
-memory|the recorder had too little memory for all pointers
+memory|the recorder had too little memory for the pointers that it found
 stopped|recording had already stopped
 files|the recorder ran out of file descriptors
 END

@@ -94,7 +94,7 @@ second="INSERT INTO process(id, pid, ppid, parent, exe, command, started_ns, off
 	INSERT INTO site(id, process, stack, user_frame, allocations, frees, reallocations, failed_allocations, allocated_bytes, temporary)
 	VALUES (9, 2, 23, 23, 8, 1, 0, 0, 8000, 0);
 	INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES (4, 9, 7000, 7), (5, 9, 7000, 7);
-	INSERT INTO thread VALUES (3, 2, 4120, 'gzip', 0, 2000000000, 8, 1, 8000, 0, 7000, 7, 7000, 7, 0, 0);
+	INSERT INTO thread VALUES (3, 2, 4120, 'gzip', NULL, NULL, 0, 2000000000, 8, 1, 8000, 0, 7000, 7, 7000, 7, 0, 0);
 	INSERT INTO site_thread VALUES (9, 3, 8, 8000, 7000, 7);
 	INSERT INTO size_class VALUES (2, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);
 	INSERT INTO site_size VALUES (9, 512, 1023, 8, 8000, 0, 7000, 7, 7000, 7);

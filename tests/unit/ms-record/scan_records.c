@@ -136,7 +136,7 @@ static void check_words(void)
 		"the program's threads could not be stopped",
 		"events were lost",
 		NULL,
-		"the recorder had too little memory for all pointers",
+		"the recorder had too little memory for the pointers that it found",
 		NULL,
 		"the program ended before it could be scanned",
 		"the recorder ran out of file descriptors",

@@ -76,8 +76,8 @@ static void check_refused(void)
 		{"", "expected CONDITION: ACTION[, ACTION...]"},
 		{"rss > 2G", "expected CONDITION: ACTION[, ACTION...]"},
 		{"rss > 2G: ", "expected CONDITION: ACTION[, ACTION...]"},
-		{"rrs > 2G: stop", "no condition 'rrs': did you mean rss?: rss, live, cgroup,"},
-		{": stop", "no condition '': rss,"},
+		{"rrs > 2G: stop", "unknown condition 'rrs': did you mean rss?: use rss, live, cgroup,"},
+		{": stop", "unknown condition '': use rss,"},
 		{"rss: stop", "expected >, >=, <, <= or 'grows SIZE in DURATION' after 'rss'"},
 		{"rss > : stop", "bad size ''"},
 		{"rss > 1x: stop", "bad size '1x'"},
@@ -97,13 +97,13 @@ static void check_refused(void)
 		{"every never: stop", "bad duration 'never'"},
 		{"failed, often: stop", "expected 'N times' or 'once' after ','"},
 		{"failed, 0 times: stop", "bad number of times '0'"},
-		{"failed: halt", "no action 'halt': mark:NAME, leak-check,"},
-		{"failed: retenion", "no action 'retenion': did you mean retention?: mark:NAME,"},
-		{"failed: stop,", "no action '': mark:NAME,"},
+		{"failed: halt", "unknown action 'halt': use mark:NAME, leak-check,"},
+		{"failed: retenion", "unknown action 'retenion': did you mean retention?: use mark:NAME,"},
+		{"failed: stop,", "unknown action '': use mark:NAME,"},
 		{"failed: mark:", "a name of at most 255 bytes must follow 'mark:'"},
 		{"failed: exec: ", "a command must follow 'exec:'"},
 		{"failed: exec:echo 'a", "exec: no second '"},
-		{"failed: exec:sh -c 'cp {trace} x'", "{trace} within '' would be no value: use"},
+		{"failed: exec:sh -c 'cp {trace} x'", "{trace} has no value within ''"},
 	};
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
 		refused(v[i].text, v[i].why);
