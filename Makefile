@@ -150,6 +150,8 @@ check-all: deps-all
 check-long: deps-all
 	$(MAKE) -j$(JOBS) all test-programs
 	MODE=$(MODE) tests/long/run
+check-everywhere:
+	packaging/matrix
 asan:
 	$(MAKE) MODE=asan check
 tsan:
@@ -215,6 +217,7 @@ help:
 	@echo 'make check        dependencies, build, all tests that need base packages'
 	@echo 'make check-all    the same with every test; installs what they need'
 	@echo 'make check-long   campaigns against hostile programs, kills and failing memory: hours'
+	@echo 'make check-everywhere  demo, check and packages in Debian 12, 13 and sid, installed by debootstrap; as root'
 	@echo 'make asan tsan    the tests under the sanitizers'
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
@@ -229,5 +232,5 @@ help:
 	@echo 'make deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test-programs check check-all check-long asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench deps-deb demo screens install uninstall deb dist clean help compile_commands.json
+.PHONY: all test-programs check check-all check-long check-everywhere asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench deps-deb demo screens install uninstall deb dist clean help compile_commands.json
 .DELETE_ON_ERROR:
