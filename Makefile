@@ -159,7 +159,7 @@ asan:
 	$(MAKE) MODE=asan check
 tsan:
 	$(MAKE) -j$(JOBS) MODE=tsan all test-programs
-	MODE=tsan tests/run unit tests/host/ms-record.sh tests/host/tell.sh tests/host/recorder.sh tests/host/leakscan.sh tests/host/children.sh tests/cli/snap.sh tests/cli/symbols.sh tests/targets/bigtrace.sh
+	MODE=tsan tests/run unit tests/host/ms-record.sh tests/host/tell.sh tests/host/recorder.sh tests/host/leakscan.sh tests/host/children.sh tests/targets/kept.sh tests/cli/snap.sh tests/cli/symbols.sh tests/targets/bigtrace.sh
 lint: deps
 	tests/lint/run
 bench: bench-programs

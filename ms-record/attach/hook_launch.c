@@ -206,7 +206,7 @@ static void place_linker(struct work *w)
 	attach_elf_dynamic(&w->w.memory, &at.module, &debug, 1);
 	w->s->mem->debug_state = debug.address + STATE;
 	if (debug.address && !place(w, &spec, MG_HOOK_LINKER, &at, &ignored))
-		w->s->mem->late_wanted = 1;
+		__atomic_store_n(&w->s->mem->late_wanted, 1, __ATOMIC_RELAXED);
 }
 
 /* Hooks exit, which the C library also calls when main returns. */

@@ -322,7 +322,7 @@ static bool any_attached(const struct drain *d, bool *late)
 	bool any = *late = false;
 	for (size_t i = 0; i < d->sessions.n; i++) {
 		any |= d->sessions.v[i]->modules.attached != NULL;
-		*late |= d->sessions.v[i]->mem->late_wanted;
+		*late |= __atomic_load_n(&d->sessions.v[i]->mem->late_wanted, __ATOMIC_RELAXED);
 	}
 	return any;
 }

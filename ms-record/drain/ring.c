@@ -155,7 +155,8 @@ static void clear(struct mg_ring *g, uint32_t allowed)
 static void set_free(struct session *s, uint32_t i)
 {
 	struct mg_ring *g = &s->rings.shared[i];
-	g->head = g->pending = 0;
+	g->head = 0;
+	__atomic_store_n(&g->pending, 0, __ATOMIC_RELAXED); /* a scan may clear it, too */
 	g->waiting = g->tid = 0;
 	__atomic_store_n(&g->state, MG_RING_FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_or(&s->mem->free_rings[i / 64], UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
