@@ -82,7 +82,7 @@ $(B)/ms-%.o: ms-%.c
 	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 # Their clones share memory and thread-local variables with a thread, run on mapped stacks and are killed. A sanitizer would take each one for that
 # thread and leave its stack poisoned, and the thread sanitizer's clone() takes it for a fork, after which its thread synchronizes with nothing.
-$(B)/ms-record/base/timed.o $(B)/ms-record/ptrace/hijack_guard.o: ALL_CFLAGS += -fno-sanitize=all $(if $(filter tsan,$(MODE)),-Dclone=__clone)
+$(addprefix $(B)/,ms-record/base/timed.o ms-record/ptrace/hijack_guard.o tests/unit/ms-record/timed.o): ALL_CFLAGS += -fno-sanitize=all $(if $(filter tsan,$(MODE)),-Dclone=__clone)
 $(B)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
 	$(say) CC $<
