@@ -51,3 +51,10 @@ bool ms_ahead_next(struct ms_recording *t, enum ms_trace_next *next, struct ms_b
 		   struct ms_err *err);
 /* Ends the thread. Afterwards, nothing more of the recording can be read. */
 void ms_ahead_stop(struct ms_recording *t);
+
+/* Functions of sums.c. ms_sums_note adds a block to the digest of the
+ * recording; ms_sums_take puts the content of the block of sums into its replay, and returns false
+ * if that is invalid; ms_sums_fit tells whether they belong to the blocks noted. */
+void ms_sums_note(struct ms_recording *t, const struct ms_block *b);
+bool ms_sums_take(struct ms_recording *t, const struct ms_block *b);
+bool ms_sums_fit(const struct ms_recording *t);

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ms_block;
 struct ms_err;
 struct ms_recording;
 
@@ -31,10 +30,3 @@ struct ms_recording *ms_sums_open(const char *path);
  * them, has fewer than `events` events or `event_ns` ns for each, or is of a kind whose first screen
  * needs more. Returns 0, or -1 with `err` set and the trace unchanged. */
 int ms_sums_append(const char *path, uint64_t events, uint64_t event_ns, struct ms_err *err);
-
-/* Used by recording.c and recording_part.c. ms_sums_note adds a block to the digest of the
- * recording; ms_sums_take puts the content of the block of sums into its replay, and returns false
- * if that is invalid; ms_sums_fit tells whether they belong to the blocks noted. */
-void ms_sums_note(struct ms_recording *t, const struct ms_block *b);
-bool ms_sums_take(struct ms_recording *t, const struct ms_block *b);
-bool ms_sums_fit(const struct ms_recording *t);

@@ -15,7 +15,7 @@
 #include "ms-record/launch/launch.h"
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session_options.h"
-#include "triggers.h"
+#include "triggers_parse.h"
 
 struct control_options {
 	struct launch_options launch;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Reads --when: a condition, and what to do once it is true.
  */
-#include "triggers.h"
+#include "triggers_parse.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/meant.h"
 #include "libcommon/base/units.h"
