@@ -168,7 +168,7 @@ static bool passes(const struct trigger *t, struct trigger_state *st, uint64_t n
 {
 	if (!st->last_ns)
 		st->last_ns = now;
-	if (now - st->last_ns < t->ns)
+	if (!t->ns || now - st->last_ns < t->ns)
 		return false;
 	st->last_ns += (now - st->last_ns) / t->ns * t->ns;
 	return true;

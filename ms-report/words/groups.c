@@ -61,7 +61,7 @@ static struct cell *row_of_thread(struct model *m, struct table *t, struct ms_lo
 	const char *name = labels ? h->label ? h->label : "(no label)" : NULL;
 	uint64_t id = h->of_thread != UNKNOWN ? h->of_thread : (uint64_t)h->id;
 	uint32_t hash = name ? ms_hash_text(name) : ms_hash(id, 0), n;
-	for (size_t at = hash; (n = ms_lookup_next(index, hash, &at));) {
+	for (size_t at = hash; t->rows && (n = ms_lookup_next(index, hash, &at));) {
 		struct cell *c = t->rows[n - 1].cells;
 		if (name ? strcmp(c[0].s, name) == 0 : c[THREAD_ID].n == id)
 			return c;
