@@ -263,10 +263,9 @@ int options_check_when(const struct control_options *r, struct ms_err *err)
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].command && strstr(t->v[i].typed, "{trace}") && to &&
 		    (!strncmp(to, "fd:", 3) || !strcmp(to, "-")))
-			return ms_err_set(err,
-					  "--when: there is no {trace} with -o %s, which "
-					  "names no file",
-					  to);
+			return ms_err_set(
+				err, "--when: {trace} has no value with -o %s, which names no file",
+				to);
 	return check_scans(r, err);
 }
 

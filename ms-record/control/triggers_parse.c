@@ -66,14 +66,17 @@ static int parse_level(struct trigger *t, char *s, struct ms_err *err)
 	size_t n = strlen(s);
 	t->kind = TRIGGER_LEVEL;
 	if (t->op == MS_OP_EQ || t->op == MS_OP_NE)
-		return ms_err_set(err, "'%s' takes >, >=, < or <=", figures[t->figure]);
+		return ms_err_set(
+			err, "'%s' can only be compared with >, >=, < or <=", figures[t->figure]);
 	t->percent = n && s[n - 1] == '%';
 	if (!t->percent)
 		return ms_parse_size(s, &t->limit, err);
 	s[n - 1] = '\0';
 	trim(s);
-	return t->figure == TRIGGER_CGROUP ? ms_parse_count(s, "percentage", 1, 100, &t->limit, err)
-					   : ms_err_set(err, "only 'cgroup' takes a percentage");
+	return t->figure == TRIGGER_CGROUP
+		       ? ms_parse_count(s, "percentage", 1, 100, &t->limit, err)
+		       : ms_err_set(err, "only 'cgroup' can be compared with a percentage; give a "
+					 "size, such as 2GiB");
 }
 
 /* Reads "100MiB in 1m". */
@@ -87,7 +90,8 @@ static int parse_growth(struct trigger *t, char *s, struct ms_err *err)
 		return -1;
 	return t->limit && t->ns >= EVERY_LEAST_NS
 		       ? 0
-		       : ms_err_set(err, "'grows' takes more than 0 bytes, in 1s or more");
+		       : ms_err_set(err,
+				    "'grows' needs a size above 0 and a duration of at least 1s");
 }
 
 /* Reads the name of a count of memory.events. */
@@ -109,7 +113,8 @@ static int parse_every(struct trigger *t, const char *s, struct ms_err *err)
 	t->times = 0;
 	if (ms_parse_duration(s, &t->ns, err))
 		return -1;
-	return t->ns >= EVERY_LEAST_NS ? 0 : ms_err_set(err, "'every' takes 1s or more");
+	return t->ns >= EVERY_LEAST_NS ? 0
+				       : ms_err_set(err, "'every' needs a duration of at least 1s");
 }
 
 static int find_figure(struct trigger *t, const char *s, size_t n, struct ms_err *err)
@@ -121,9 +126,9 @@ static int find_figure(struct trigger *t, const char *s, size_t n, struct ms_err
 			return 0;
 		ms_meant_try(&near, s, n, figures[i]);
 	}
-	return ms_err_set(err, "unknown condition '%.*s'%s%s%s: use " CONDITIONS, (int)n, s,
-			  near.word ? ": did you mean " : "", near.word ? near.word : "",
-			  near.word ? "?" : "");
+	return ms_err_set(err, "unknown condition '%.*s': %s%s%suse " CONDITIONS, (int)n, s,
+			  near.word ? "did you mean '" : "", near.word ? near.word : "",
+			  near.word ? "'? Otherwise " : "");
 }
 
 static int parse_condition(struct trigger *t, char *s, struct ms_err *err)
@@ -136,7 +141,7 @@ static int parse_condition(struct trigger *t, char *s, struct ms_err *err)
 		return parse_every(t, s, err);
 	if (t->figure == TRIGGER_FAILED) {
 		t->kind = TRIGGER_EVENT;
-		return *s ? ms_err_set(err, "nothing can follow 'failed'") : 0;
+		return *s ? ms_err_set(err, "'failed' stands alone: nothing may follow it") : 0;
 	}
 	const char *value = s;
 	if (ms_op_read(&value, &t->op))
@@ -189,8 +194,8 @@ static int parse_command(struct trigger *t, const char *s, struct ms_err *err)
 			fclose(f);
 			free(to);
 			return ms_err_set(err,
-					  "%s has no value within '', where the shell replaces "
-					  "nothing: use \"\", or no quotes",
+					  "%s cannot be in single quotes, where the shell replaces "
+					  "nothing: use double quotes or none",
 					  placeholders[i]);
 		}
 		if (i < 3) {
@@ -208,7 +213,7 @@ static int parse_command(struct trigger *t, const char *s, struct ms_err *err)
 	}
 	fclose(f);
 	t->command = to;
-	return quote       ? ms_err_set(err, "exec: no second %c", quote)
+	return quote       ? ms_err_set(err, "the command of 'exec:' lacks a closing %c", quote)
 	       : *t->typed ? 0
 			   : ms_err_set(err, "a command must follow 'exec:'");
 }
@@ -229,9 +234,9 @@ static int parse_action(struct trigger *t, const char *s, struct ms_err *err)
 		*MS_PUSH(&t->marks) = s + 5;
 		return 0;
 	}
-	return ms_err_set(err, "unknown action '%s'%s%s%s: use " ACTIONS, s,
-			  near.word ? ": did you mean " : "", near.word ? near.word : "",
-			  near.word ? "?" : "");
+	return ms_err_set(err, "unknown action '%s': %s%s%suse " ACTIONS, s,
+			  near.word ? "did you mean '" : "", near.word ? near.word : "",
+			  near.word ? "'? Otherwise " : "");
 }
 
 static int parse_actions(struct trigger *t, char *s, struct ms_err *err)
@@ -283,9 +288,9 @@ int triggers_add(struct triggers *to, const char *text, struct ms_err *err)
 	rc = rc || parse_condition(&t, words, &why) || parse_actions(&t, rest, &why) ? -1 : 0;
 	t.times = times ? times : t.times;
 	if (rc == 0 && strlen(t.text) > TEXT_MAX)
-		rc = ms_err_set(&why, "the condition is too long");
+		rc = ms_err_set(&why, "its condition is longer than %u bytes", TEXT_MAX);
 	if (rc == 0 && to->n == TRIGGERS_MAX)
-		rc = ms_err_set(&why, "at most %u can be given", TRIGGERS_MAX);
+		rc = ms_err_set(&why, "there can be at most %u of these options", TRIGGERS_MAX);
 	if (rc == 0)
 		*MS_PUSH(to) = t;
 	else

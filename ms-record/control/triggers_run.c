@@ -165,11 +165,11 @@ static bool has_ended(struct control *c, struct trigger_run *r)
 		return true;
 	count->failed++;
 	if (r->over)
-		snprintf(count->why, sizeof count->why, "it took longer than a minute");
+		snprintf(count->why, sizeof count->why, "killed after a minute");
 	else if (WIFSIGNALED(status))
-		snprintf(count->why, sizeof count->why, "signal %d", WTERMSIG(status));
+		snprintf(count->why, sizeof count->why, "killed by signal %d", WTERMSIG(status));
 	else
-		snprintf(count->why, sizeof count->why, "status %d", WEXITSTATUS(status));
+		snprintf(count->why, sizeof count->why, "exit status %d", WEXITSTATUS(status));
 	return true;
 }
 

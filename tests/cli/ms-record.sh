@@ -70,7 +70,7 @@ refused 125 '--retention-at cannot be combined with --leak-check=no: nothing is 
 refused 125 "bad --when 'rss > 2GiB': expected CONDITION: ACTION\[, ACTION...\], such as 'rss > 2GiB: retention'" --when 'rss > 2GiB' true
 refused 125 "bad --when 'swap > 1M: stop': unknown condition 'swap': use rss, live, cgroup, failed or every" --when 'swap > 1M: stop' true
 refused 125 "bad --when 'failed: halt': unknown action 'halt': use mark:NAME, leak-check, retention, resident, start, stop, checkpoint or exec:COMMAND" --when 'failed: halt' true
-refused 125 "{pid} has no value within '', where the shell replaces nothing: use \"\", or no quotes" --when "failed: exec:echo '{pid}'" true
+refused 125 "{pid} cannot be in single quotes, where the shell replaces nothing: use double quotes or none" --when "failed: exec:echo '{pid}'" true
 for action in leak-check retention resident; do
 	refused 125 "--when: '$action' cannot be combined with --sample: it needs all blocks" --when "failed: $action" -s 64k true
 	refused 125 "--when: '$action' cannot be combined with --leak-check=no: nothing is scanned" --when "failed: $action" --leak-check=no true
@@ -79,7 +79,7 @@ done
 refused 125 "--when: 'retention' cannot be combined with --retention=no" --when 'failed: leak-check' --when 'failed: retention' --retention=no true
 refused 125 "--when: 'start' cannot be combined with --start-after" --when 'rss > 1M: start' --start-after 1s true
 refused 125 "--when: 'start' cannot depend on 'live' or 'failed', which are not known before recording begins" --when 'failed: start' true
-refused 125 '--when: there is no {trace} with -o fd:3, which names no file' --when 'failed: exec:cat {trace}' -o fd:3 true
+refused 125 '--when: {trace} has no value with -o fd:3, which names no file' --when 'failed: exec:cat {trace}' -o fd:3 true
 refused 125 '--when cannot be combined with --poll, which records no allocations' --poll --when 'rss > 1M: stop' true
 refused 125 "--standby: --when is for the ms-record -p that records the command later" --standby --when 'rss > 1M: stop' true
 refused 125 'level' -z 20 true
