@@ -160,7 +160,8 @@ static void print_other_trouble(const struct control *c, const struct image *sai
 	const char *were = programs == 1 ? "program was" : "programs were";
 	if (lost)
 		line("trouble",
-		     "%" PRIu64 " further %s recorded in part, %s events lost there; more room: %s",
+		     "%" PRIu64
+		     " further %s recorded in part, %s events lost there; for a larger buffer: %s",
 		     programs, were, COUNT(lost), larger_buffer(c, room));
 	else if (programs)
 		line("trouble", "%" PRIu64 " further %s recorded in part or not at all%s%s%s",
@@ -216,11 +217,12 @@ static void print_losses(const struct control *c, const struct image *m)
 	const char *why = "";
 	char room[40];
 	if (c->attached && !c->opt->session.sample_bytes)
-		why = ": threads of an attached process never wait; to record less: -s 512k";
+		why = "; threads of an attached process never wait for the recorder; to record "
+		      "less: -s 512k";
 	else if (!c->attached && !c->opt->session.wait_ns)
-		why = ": threads wait instead if --buffer=drop is omitted";
+		why = "; without --buffer=drop, threads wait instead";
 	if (t->lost)
-		line("lost", "%s of %s events%s; more room: %s", COUNT(t->lost),
+		line("lost", "%s of %s events%s; for a larger buffer: %s", COUNT(t->lost),
 		     COUNT(t->events + t->lost), why, larger_buffer(c, room));
 }
 
@@ -319,9 +321,9 @@ static void print_exit(const struct control *c, const struct image *m)
 /* Returns words for why a condition on the control group cannot have been true, or "". */
 static const char *never_words(const struct trigger *t, const struct trigger_count *n)
 {
-	return t->figure != TRIGGER_CGROUP  ? ""
-	       : !n->judged                 ? " (no control group with memory was found)"
-	       : n->unlimited && t->percent ? " (the control group has no limit)"
+	return t->figure != TRIGGER_CGROUP ? ""
+	       : !n->judged ? " (no control group with a memory controller was found)"
+	       : n->unlimited && t->percent ? " (the control group has no memory limit)"
 					    : "";
 }
 
@@ -341,14 +343,15 @@ static void print_triggers(const struct control *c)
 		if (n->images > 1 && !t->label)
 			line("", "in %s programs", COUNT(n->images));
 		if (n->unscanned)
-			line("", "%s scan%s could not be made: ms-record traces the program",
+			line("",
+			     "%s scan%s could not be made: ms-record runs the program under ptrace",
 			     COUNT(n->unscanned), PLURAL(n->unscanned));
 		if (n->failed)
 			line("", "%s of %s command%s failed: %s", COUNT(n->failed), COUNT(n->runs),
 			     PLURAL(n->runs), n->why);
 	}
 	if (c->acting.log_path)
-		line("", "output of the commands: '%s'", c->acting.log_path);
+		line("", "the commands' output is in '%s'", c->acting.log_path);
 }
 
 static void print_mapped(const struct control *c, const struct image *m)
@@ -407,10 +410,11 @@ static void print_left(const struct control *c)
 			     "pid %d will be killed when ms-record (process 1 here) exits%s",
 			     (int)c->left.v[i], may_wait ? ": --wait=all waits for it" : "");
 		else
-			line("left", "pid %d goes on and is no longer recorded%s",
-			     (int)c->left.v[i], may_wait ? ": --wait=all" : "");
+			line("left", "pid %d is still running, but no longer recorded%s",
+			     (int)c->left.v[i], may_wait ? ": --wait=all waits for it" : "");
 	if (c->left.n > LOST_NAMED)
-		line("left", "%zu more processes are no longer recorded", c->left.n - LOST_NAMED);
+		line("left", "%zu more processes are still running, but no longer recorded",
+		     c->left.n - LOST_NAMED);
 }
 
 /* Prints what was not recorded because an option excluded it. */
@@ -421,7 +425,8 @@ static void print_gaps(const struct control *c, const struct image *m)
 		line("start", "the mark '%s' was never set: nothing was recorded",
 		     c->opt->session.start_mark);
 	else if (!c->run.started_ns && !c->opt->start_after_ns)
-		line("start", "no condition of --when that starts was true: nothing was recorded");
+		line("start", "no condition of --when with the action 'start' became true: nothing "
+			      "was recorded");
 	else if (!c->run.started_ns)
 		line("start",
 		     "the program ended within the %s of --start-after: nothing was recorded",
@@ -658,10 +663,11 @@ static void print_symbols(const struct control *c, struct ms_arena *a)
 	if (c->no_snap)
 		line("symbols", "not appended: ms-snap is not in the folder of ms-record");
 	else if (c->skip_symbols)
-		line("symbols", "skipped; later: ms-snap --symbols=embed %s",
+		line("symbols", "not appended; to do that later: ms-snap --symbols=embed %s",
 		     ms_shell_word(a, c->files.path));
 	else if (c->symbols_failed && c->opt->files.max_bytes)
-		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
+		line("symbols",
+		     "could not be appended to %u of the traces: --max-size leaves only %s",
 		     c->symbols_failed, SIZE(limit_left(&c->writer.limit)));
 	else if (c->symbols_failed)
 		line("symbols",

@@ -153,7 +153,7 @@ static void wait_below(struct control *c, struct jobs *j, size_t most)
 	while (j->n && j->n >= most) {
 		/* Progress is counted in traces, so there is none to show for a single trace. */
 		size_t all = j->todo.n > 1 ? j->todo.n : 0;
-		ms_progress("adding symbols and sums", "traces", all ? j->done : 0, all, NULL);
+		ms_progress("adding symbols and totals", "traces", all ? j->done : 0, all, NULL);
 		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
 		if (poll(j->fd, j->n + 1, 50) < 0 && errno != EINTR)
 			return;

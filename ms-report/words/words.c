@@ -169,10 +169,12 @@ static void left_words(struct model *m, struct words *w)
 			     " FROM process p, json_each(p.left_behind) j");
 	while (model_next(&st)) {
 		int n = sqlite3_column_int(st, 0), pid = sqlite3_column_int(st, 1);
-		const char *who = n > 1 ? SAY("pid %d and %d more go on and are", pid, n - 1)
-					: SAY("pid %d goes on and is", pid);
+		const char *who =
+			n > 1 ? SAY("pid %d and %d more are still running, but", pid, n - 1)
+			      : SAY("pid %d is still running, but", pid);
 		if (n)
-			words_add(w, SAY("%s no longer recorded: --wait=all", who));
+			words_add(w, SAY("%s no longer recorded: --wait=all waits for %s", who,
+					 n > 1 ? "them" : "it"));
 	}
 }
 

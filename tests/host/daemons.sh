@@ -37,11 +37,11 @@ for follow in '' all exec; do
 	is "default $follow: status" $? 3
 	wait_for test -s pid
 	pid=$(cat pid)
-	said="pid $pid goes on and is no longer recorded: --wait=all"
+	said="pid $pid is still running, but no longer recorded: --wait=all waits for it"
 	[ "$follow" = exec ] && said=''
 	is "default $follow: summary" "$(sed -n 's/^  left  *//p' err)" "$said"
-	is "default $follow: report" "$("$BIN/ms-report" t.trace | grep '^Quality' -A2 | tr -s '\n ' '  ' | grep -o "pid $pid goes on.*--wait=all")" "$said"
-	is "default $follow: Markdown" "$("$BIN/ms-report" --md t.trace | grep -o "pid $pid goes on.*--wait=all" | head -n 1)" "$said"
+	is "default $follow: report" "$("$BIN/ms-report" t.trace | grep '^Quality' -A2 | tr -s '\n ' '  ' | grep -o "pid $pid is still running.*--wait=all waits for it")" "$said"
+	is "default $follow: Markdown" "$("$BIN/ms-report" --md t.trace | grep -o "pid $pid is still running.*--wait=all waits for it" | head -n 1)" "$said"
 	is "default $follow: JSON" "$("$BIN/ms-report" --json t.trace | grep -o '"left_behind":[^]]*]' | head -n 1)" "${said:+\"left_behind\":[$pid]}"
 	let_end
 	wait_for over "$pid"
@@ -53,12 +53,12 @@ timeout 300 "$BIN/ms-record" -o t.trace ./daemons large 2>err
 is 'large: status' $? 3
 wait_for test -s pid
 pid=$(cat pid)
-said="pid $pid goes on and is no longer recorded: --wait=all"
+said="pid $pid is still running, but no longer recorded: --wait=all waits for it"
 is 'large: summary' "$(sed -n 's/^  left  *//p' err)" "$said"
 is 'large: kept' "$(awk -F '\t' '!/^#/ && $1 > 0 { print $3, $6, $7, $8 }' t.trace.d/index)" "$pid stopped 300 300000"
 for files in t.trace 't.trace t.trace.d' t.trace.d/*.trace; do
 	# shellcheck disable=SC2086 # words
-	is "large: report of $files" "$("$BIN/ms-report" --md $files | grep -o "pid [0-9]* goes on.*--wait=all" | head -n 1)" "$said"
+	is "large: report of $files" "$("$BIN/ms-report" --md $files | grep -o "pid [0-9]* is still running.*--wait=all waits for it" | head -n 1)" "$said"
 done
 let_end
 wait_for over "$pid"
@@ -106,7 +106,7 @@ if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
 	timeout 300 unshare --fork --kill-child --pid --mount-proc "$BIN/ms-record" -o t.trace ./daemons waits 2>err
 	is 'PID 1, default: status' $? 3
 	is 'PID 1, default: summary' "$(sed -n 's/^  left  *pid [0-9]* //p' err)" 'will be killed when ms-record (process 1 here) exits: --wait=all waits for it'
-	"$BIN/ms-report" t.trace | grep -q 'goes on' && fail 'PID 1, default: it goes on'
+	"$BIN/ms-report" t.trace | grep -q 'is still running' && fail 'PID 1, default: it goes on'
 	let_end
 fi
 

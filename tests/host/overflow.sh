@@ -60,7 +60,7 @@ grep -q '; [0-9,]* events lost$' said || fail "losses are not in the first line:
 share() { # WORDS: how many were lost of 200,000 events is said, with these words
 	grep -qx "  lost      $(sed -E 's/([0-9])([0-9]{3})$/\1,\2/' <<<"$lost") of 200,000 events$1" said || fail "how much was lost is not said: $(cat said)"
 }
-share ': threads wait instead if --buffer=drop is omitted; more room: --buffer=256M'
+share '; without --buffer=drop, threads wait instead; for a larger buffer: --buffer=256M'
 is 'events and losses of drop' $(($(field 4 d.trace) + lost)) 200000
 between 'losses of drop' "$lost" 100000 199999
 is 'waiting of drop' "$(field 14 d.trace)" 0
@@ -74,14 +74,14 @@ begin burst 100000 -- --overflow=drop --follow=exec -o c.trace
 stopped all
 before=() images=1
 grep -q '; every event of this program recorded$' said || fail "all is said to be recorded: $(cat said)"
-grep -q '^  trouble   1 further program was recorded in part, [0-9,]* events lost there; more room: --buffer=256M$' said || fail "losses of another program are not said: $(cat said)"
+grep -q '^  trouble   1 further program was recorded in part, [0-9,]* events lost there; for a larger buffer: --buffer=256M$' said || fail "losses of another program are not said: $(cat said)"
 
 begin burst 100000 -- --overflow=wait:0.2s -o w.trace
 stopped all
 lost=$(field 6 w.trace)
 is 'events and losses of wait:0.2s' $(($(field 4 w.trace) + lost)) 200000
 between 'losses of wait:0.2s' "$lost" 100000 199999
-share '; more room: --buffer=256M'
+share '; for a larger buffer: --buffer=256M'
 between 'the longest wait of wait:0.2s, ms' $(($(field 15 w.trace) / 1000000)) 190 15000
 between 'the time of wait:0.2s, ms' "$took" 190 60000
 
@@ -107,7 +107,7 @@ stopped all
 wait $target
 lost=$(field 6 a.trace)
 between 'losses of an attached program' "$lost" 1 199999
-share ': threads of an attached process never wait; to record less: -s 512k; more room: --buffer=256M'
+share '; threads of an attached process never wait for the recorder; to record less: -s 512k; for a larger buffer: --buffer=256M'
 
 # ---- --buffer: what rings take in all, but for the first few ----
 rings() { # SIZE: bytes of shared memory while 100 threads have allocated

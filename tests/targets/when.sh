@@ -78,7 +78,7 @@ is 'what commands print' "$(grep -v '^ms-record: ' "$name.log" | sort | uniq -c 
 is 'whose commands' "$(grep -c "^ms-record: [0-9.]* m*s: steps (pid $child): live . [0-9]*[Mk]: " "$name.log")" 3
 grep -q '^  when  *live > 3M: 2 times, first at .*, last at ' err || fail "no two times in: $(cat err)"
 grep -q '^  when  *live < 2100k: once, at ' err || fail "not once in: $(cat err)"
-grep -q '1 of 1 command failed: status 3' err || fail "no failed command in: $(cat err)"
+grep -q '1 of 1 command failed: exit status 3' err || fail "no failed command in: $(cat err)"
 grep -q '^  when  *live > 9M: never$' err || fail "not never in: $(cat err)"
 "$TB/trace-dump" "$name" | grep '^block' | grep -q checkpoint || fail 'no checkpoint'
 "$TB/trace-dump" "$name" | grep -c '^block.*checkpoint' >count
@@ -137,7 +137,7 @@ over
 is 'recorded from the start on' "$(sql run.trace 'SELECT allocations, unfreed_bytes FROM process')" '1 3072000'
 is 'its mark' "$(sql run.trace "$MARKS")" 'rss > 30M'
 printf 'grow 10\n' | ms-record -o run.trace --when 'rss > 1T: start' "$STEPS" >out2 2>err
-grep -q "^  start  *no condition of --when that starts was true: nothing was recorded$" err || fail "not started: $(cat err)"
+grep -q "^  start  *no condition of --when with the action 'start' became true: nothing was recorded$" err || fail "not started: $(cat err)"
 
 # ---- each process by its own figures ----
 begin ms-record -q -o run.trace --follow=all --when 'live > 2M: mark:m, exec:echo {pid} "{trace}" >>fired' "$STEPS"
