@@ -81,6 +81,7 @@ const char *ms_keeper_moment(struct ms_arena *a, const char *label, uint64_t tim
 	if (strcmp(label, "end") == 0)
 		return "as of the end";
 	const char *what = strcmp(label, "request") == 0 ? "as of a scan"
+			   : strcmp(label, "exit") == 0  ? "as of exit"
 			   : strncmp(label, "mark:", 5) == 0
 				   ? ms_arena_printf(a, "as of mark %s", label + 5)
 				   : ms_arena_printf(a, "as of scan %s", label);
@@ -99,9 +100,10 @@ const char *ms_keeper_unknown(const char *state)
 		{"threads", "the program's threads could not be stopped"},
 		{"lost", "events were lost"},
 		{"sampled", "only a sample of the blocks was recorded"},
-		{"killed", "the program was killed, or ended without exit()"},
+		{"killed",
+		 "the program was killed, or ended without calling exit(), before it was scanned"},
 		{"ended", "the program ended before the scan was done"},
-		{"stopped", "recording had already stopped"},
+		{"stopped", "recording was stopped before the program ended"},
 		{"files", "the recorder ran out of file descriptors"},
 		{"damaged", "the scan's data in the trace is incomplete"},
 	};

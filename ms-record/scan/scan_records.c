@@ -39,7 +39,7 @@ const struct scan_result *scan_result(const struct scan *q)
 const char *scan_state_words(uint64_t state)
 {
 	static const char *const why[] = {
-		[MS_SCAN_KILLED] = "the program was killed, or ended without exit()",
+		[MS_SCAN_KILLED] = "the program was killed, or ended without calling exit()",
 		[MS_SCAN_TIME] = "the scan would have taken longer than --leak-check allows",
 		[MS_SCAN_UNREADABLE] = "some of the program's memory could not be read",
 		[MS_SCAN_THREADS] = "the program's threads could not be stopped",

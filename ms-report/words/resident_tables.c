@@ -77,12 +77,12 @@ static struct facts find(struct model *m)
 static const char *unknown(struct model *m)
 {
 	static const char *const why[][2] = {
-		{"killed", "the program was killed, or ended without exit()"},
+		{"killed", "the program was killed, or ended without calling exit()"},
 		{"time", "measuring took too long"},
 		{"unreadable", "the program's pages could not be read"},
 		{"threads", "the program's threads could not be stopped"},
 		{"lost", "events were lost"},
-		{"stopped", "recording had stopped before the end"},
+		{"stopped", "recording was stopped before the program ended"},
 		{"ended", "the program ended during the measurement"},
 		{"files", "the recorder ran out of file descriptors"},
 	};
@@ -212,7 +212,7 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	size_t n = advise(m, f, all);
 	switch (largest) {
 	case LIVE:
-		return "--leaks shows whose";
+		return "--leaks shows its sites";
 	case SLACK:
 		return "fewer but larger blocks, or a pool, would reduce it";
 	case FREE:

@@ -79,11 +79,11 @@ for p in keptexit keptexit-cxx; do
 	for how in _exit quick_exit; do
 		run "$p $how" 3 --retention-at=exit -- "$T/$p" $how
 		is "$p $how: scans" "$(scans)" 'end done'
-		grep -q 'no scan at exit: the program was killed, or ended without exit()' said || fail "$p $how: $(cat said)"
+		grep -q 'no scan at exit: the program was killed, or ended without calling exit()' said || fail "$p $how: $(cat said)"
 	done
 	run "$p abort" 134 --retention-at=exit -- "$T/$p" abort
 	is "$p abort: scans" "$(scans)" 'end killed'
-	grep -q 'no scan at exit: the program was killed, or ended without exit()' said || fail "$p abort: $(cat said)"
+	grep -q 'no scan at exit: the program was killed, or ended without calling exit()' said || fail "$p abort: $(cat said)"
 done
 
 # A static program is traced by ms-record, which can stop no threads of it then.

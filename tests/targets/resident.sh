@@ -74,7 +74,7 @@ ms-report --width 100 --resident reserve.trace | grep -qE '^reserve +0 B +5.0 Mi
 
 record leak
 near "leak" "$(ask live_bytes)" $((20 * (1048576 - 4096))) 0.1
-ms-report --resident leak.trace | grep -q 'is live data: --leaks shows whose$'
+ms-report --resident leak.trace | grep -q 'is live data: --leaks shows its sites$'
 
 record file big-file
 near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE '%/big-file'")" 33554432 0.1
@@ -97,7 +97,7 @@ ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sa
 grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
-ms-report --resident killed.trace | grep -qx 'resident memory: n/a (the program was killed, or ended without exit())'
+ms-report --resident killed.trace | grep -qx 'resident memory: n/a (the program was killed, or ended without calling exit())'
 # Before it was taken, and of several processes at once.
 ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^resident memory: n/a' || die "known before it was"
 ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, at the end): ' || die "not of both"

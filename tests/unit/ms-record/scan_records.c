@@ -130,7 +130,7 @@ static void check_words(void)
 	static const char *const words[] = {
 		NULL,
 		NULL,
-		"the program was killed, or ended without exit()",
+		"the program was killed, or ended without calling exit()",
 		"the scan would have taken longer than --leak-check allows",
 		"some of the program's memory could not be read",
 		"the program's threads could not be stopped",
