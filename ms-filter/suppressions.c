@@ -253,8 +253,8 @@ void suppressions_say(sqlite3 *db, const struct ms_cli *cli)
 	const char *nothing = idle == 1 ? " matches" : "s match";
 	if (more)
 		ms_cli_remark(cli,
-			      "%u more suppression%s something, see the table 'suppression'; %u "
-			      "suppression%s nothing",
+			      "%u more suppression%s something (ms-report --suppressions lists "
+			      "all); %u suppression%s nothing",
 			      more, more == 1 ? " matches" : "s match", idle, nothing);
 	else if (idle)
 		ms_cli_remark(cli, "%u suppression%s nothing", idle, nothing);

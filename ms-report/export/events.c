@@ -126,7 +126,7 @@ static void put_line(struct events *e, const struct memscope_event *ev)
 	if (ev->kind == MEMSCOPE_REALLOC)
 		out_printf(e->o, "  was #%" PRIu64, ev->old_number);
 	if (ev->kind == MEMSCOPE_FREE)
-		put_stack(e, ev->inferred ? "  not seen; allocated by " : "  allocated by ",
+		put_stack(e, ev->inferred ? "  free inferred, allocated by " : "  allocated by ",
 			  ev->old_stack);
 	out_char(e->o, '\n');
 }

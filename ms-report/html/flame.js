@@ -373,7 +373,7 @@ class Flame {
 			["change", `${signed(m.say, node.after - node.before)}${node.before ? ` (${sayShare(node.after - node.before, node.before)})` : ""}`],
 		] : [
 			[m.label, `${m.say(node.sum)} (${sayShare(node.sum, this.total())})`],
-			this.range(node) ? ["95 % sure", this.range(node).slice(2, -1)] : null,
+			this.range(node) ? ["95 % interval", this.range(node).slice(2, -1)] : null,
 			node.own ? ["in the frame itself", m.say(node.own)] : null,
 			node.parent && node.parent.fn >= 0 ? ["share of the frame before", sayShare(node.sum, node.parent.sum)] : null,
 		];

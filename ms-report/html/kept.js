@@ -19,7 +19,7 @@ class Icicle {
 			}
 		}
 		this.crumbs = el("nav", { class: "crumbs", "aria-label": "Zoomed to" });
-		this.view = el("div", { class: "icicle", role: "group", "aria-label": "What keeps blocks alive, as high as what would be free without it; the table has the figures" });
+		this.view = el("div", { class: "icicle", role: "group", "aria-label": "What keeps blocks alive; the higher a box, the more would be free without it; the table has the figures" });
 		this.box = el("div", {}, this.crumbs, this.view);
 		this.zoom(this.all);
 	}

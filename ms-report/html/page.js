@@ -40,7 +40,7 @@ function themeButton() {
 function card(title, value, note, cls) {
 	const [, figure, range] = /^(.*) \((\d.*-.*)\)$/.exec(value) ?? [null, value, null];
 	return el("div", { class: `card ${cls ?? ""}` }, el("dt", {}, title),
-		el("dd", {}, el("span", { class: "value" }, figure, range ? el("span", { class: "range" }, `95 % sure: ${range}`) : null), note ? el("span", { class: "note" }, note) : null));
+		el("dd", {}, el("span", { class: "value" }, figure, range ? el("span", { class: "range" }, `95 % interval: ${range}`) : null), note ? el("span", { class: "note" }, note) : null));
 }
 
 function runCards(page) {
@@ -78,7 +78,7 @@ function notes(page) {
 	const all = [
 		page.verdicts ? `Of what is live at ${page.at_said}: ${page.verdicts.replace(" of it", "")}` : null, page.unscanned ? `No verdict on leaks: ${page.unscanned}` : null, page.scan_terms.length ? `Scan for leaks: ${page.scan_terms.join(", ")}` : null, page.beside_peak ? `At the peak: ${page.beside_peak}` : null,
 		page.beside_end ? `At the end: ${page.beside_end}` : null, page.gone ? `Exec: ${page.gone}` : null, page.chosen ? `Blocks: ${page.chosen}` : null,
-		page.beside_heap ? `Beside the heap: ${page.beside_heap}` : null, page.next.length ? `Next commands: ${page.next.join(", ")}` : null, page.hidden === "nothing by filters" ? null : `Hidden: ${page.hidden}`, page.one_time ? `Not hidden: ${page.one_time}` : null,
+		page.beside_heap ? `Beside the heap: ${page.beside_heap}` : null, page.next.length ? `Next commands: ${page.next.join(", ")}` : null, page.hidden === "nothing (no filters)" ? null : `Hidden: ${page.hidden}`, page.one_time ? `Not hidden: ${page.one_time}` : null,
 		page.omitted_sites ? `${plural(page.omitted_sites, "small site is", "small sites are")} shown as one sum, to keep the page small: ms-report --html --limit 0 keeps all` : null,
 	].filter(Boolean);
 	return all.length ? el("ul", { class: "notes" }, all.map((s) => el("li", {}, s))) : null;

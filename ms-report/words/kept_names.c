@@ -150,8 +150,9 @@ const char *kept_remark(struct model *m, const struct site *s, const struct styl
 	if (!n)
 		return NULL;
 	struct keeper name = kept_name(m, &k->rows[v[0].top]);
-	const char *by = is(&name, "shared") ? clean(m, name.name, st) : keeper_short(m, &name, st);
-	return n == 1 ? SAY("kept by %s", by) : SAY("kept by %s, and %zu more", by, n - 1);
+	const char *by = is(&name, "shared") ? SAY("shared by %s", clean(m, name.name, st))
+					     : SAY("kept by %s", keeper_short(m, &name, st));
+	return n == 1 ? by : SAY("%s, the rest by %s", by, say_things(m, n - 1, "other keeper"));
 }
 
 const char *kept_shares(struct model *m, const struct site *s, const struct style *st)

@@ -73,11 +73,11 @@ static void inherited(struct model *m, struct words *w)
 		by = SAY("%s (pid %llu)", by, (unsigned long long)m->processes.v[0].ppid);
 	const char *freed = i->frees == UNKNOWN
 				    ? ""
-				    : SAY(", %s of them freed %s", say_count(m, i->frees),
+				    : SAY("; %s of them were freed %s", say_count(m, i->frees),
 					  one ? "here" : "by the children");
 	const char *bytes = i->bytes == UNKNOWN ? "" : SAY(" (%s)", say_size(m, i->bytes));
-	words_add(w,
-		  SAY("%s%s inherited %s%s", say_things(m, i->blocks, "block"), bytes, by, freed));
+	words_add(w, SAY("%s%s inherited %s are not counted%s", say_things(m, i->blocks, "block"),
+			 bytes, by, freed));
 }
 
 void unrecorded_words(struct model *m, struct words *w)

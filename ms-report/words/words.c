@@ -379,10 +379,10 @@ const char *words_hidden(struct model *m, const struct style *st)
 {
 	const struct hidden *h = &m->hidden;
 	if (!h->filters)
-		return "nothing by filters";
+		return "nothing (no filters)";
 	const char *filters = name_clean(&m->arena, h->filters, st->ascii);
 	if (!h->sites)
-		return SAY("nothing, by %s%s", filters, exceeded(m, st));
+		return SAY("nothing, with %s%s", filters, exceeded(m, st));
 	return SAY("%s with %s at %s, %s, by %s%s", say_things(m, h->sites, "site"),
 		   est_size(m, h->at.bytes, est_of(h->est, EST_AT)), say_moment(m, st),
 		   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS), "allocation"),

@@ -49,7 +49,7 @@ const char *words_exec(struct model *m)
 const char *words_unscanned(const struct model *m)
 {
 	static const char *const reasons[UNSCANNED_COUNT] = {
-		[UNSCANNED_KILLED] = "the program was killed, or ended without exit()",
+		[UNSCANNED_KILLED] = "the program was killed, or ended without calling exit()",
 		[UNSCANNED_TIME] =
 			"the scan would have taken longer than ms-record --leak-check allows",
 		[UNSCANNED_UNREADABLE] = "some of the program's memory could not be read",
@@ -58,7 +58,7 @@ const char *words_unscanned(const struct model *m)
 		[UNSCANNED_SAMPLED] = "only a sample of the blocks was recorded",
 		[UNSCANNED_MEMORY] =
 			"the recorder had too little memory for the pointers that it found",
-		[UNSCANNED_STOPPED] = "recording had already stopped",
+		[UNSCANNED_STOPPED] = "recording was stopped before the program ended",
 		[UNSCANNED_FILES] = "the recorder ran out of file descriptors",
 	};
 	return reasons[m->unscanned];
@@ -148,7 +148,7 @@ const char *words_rss(struct model *m, const char *label)
 	}
 	words = SAY("%s%s", words, rest_of(m, rss, parts));
 	if (b.mapped != UNKNOWN && !apart)
-		words = SAY("%s; mapped %s, with what the allocator took", words,
+		words = SAY("%s; mapped %s, including the allocator's own", words,
 			    say_size(m, b.mapped));
 	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
 }
@@ -189,9 +189,8 @@ static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order
 		for (int i = 0; i < 3; i++)
 			at[i] = figure_in(q, i);
 	if (at[1] < rss / 2)
-		return SAY(
-			"most of RSS is not live heap, and its parts were not read from /proc; %s",
-			rest);
+		return SAY("most of RSS is not live heap; what the rest is was not recorded; %s",
+			   rest);
 	return SAY("of RSS %s at %s: %s in anonymous mappings, including stacks and what the "
 		   "allocator keeps, %s in files; %s",
 		   say_size(m, at[1]), say_time(m, at[0]), say_size(m, at[2]),

@@ -35,7 +35,7 @@ both=$(($(sqlite3 part--one-time.db 'SELECT count(*) FROM site') + $(sqlite3 par
 [ "$(sqlite3 part--runtime.db "SELECT count(*) FROM site WHERE one_time IS NULL AND min_size = 1001")" = 0 ] || die '--runtime'
 # The report names them, and how much it is.
 "$BIN/ms-report" run.db >report
-grep -Eq '^Hidden   nothing by filters; one-time allocations of the runtime: [0-9.]+ KiB \(shown by ms-filter --only=one-time\)$|^ +one-time allocations of the runtime: [0-9.]+ KiB' report ||
+grep -Eq '^Hidden   nothing \(no filters\); one-time allocations of the runtime: [0-9.]+ KiB \(shown by ms-filter --only=one-time\)$|^ +one-time allocations of the runtime: [0-9.]+ KiB' report ||
 	die "$(grep -A1 '^Hidden' report)"
 "$BIN/ms-filter" -q --not-one-time run.db | "$BIN/ms-report" >report
 ! grep -q 'one-time allocations of the runtime' report || die 'named, although hidden'

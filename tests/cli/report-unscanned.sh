@@ -34,13 +34,13 @@ while IFS='|' read -r state words; do
 		exit 1
 	}
 done <<END
-killed|the program was killed, or ended without exit()
+killed|the program was killed, or ended without calling exit()
 time|the scan would have taken longer than ms-record --leak-check allows
 unreadable|some of the program's memory could not be read
 threads|the program's threads could not be stopped
 lost|events were lost
 memory|the recorder had too little memory for the pointers that it found
-stopped|recording had already stopped
+stopped|recording was stopped before the program ended
 files|the recorder ran out of file descriptors
 END
 python3 - <<'END'
