@@ -246,8 +246,8 @@ static void merge_frames(struct search *q, int one_side)
 		v[n++] = x->spot;
 		match_row(q->m, MATCHED_FRAMES,
 			  ms_arena_printf(&q->m->arena,
-					  "%zu stacks on one side are one on the other; their "
-					  "figures add up",
+					  "%zu stacks of one run are a single one in the other; "
+					  "their figures were added up",
 					  n - 1),
 			  v, n);
 	}
@@ -570,9 +570,10 @@ static void settle_sums(struct search *q, int one_side)
 		if (n < 2 || !equal(&sum, x))
 			continue;
 		uint32_t to = row_of(q, x);
-		const char *evidence = ms_arena_printf(
-			&q->m->arena,
-			"%zu stacks on one side are one on the other; their figures add up", n);
+		const char *evidence = ms_arena_printf(&q->m->arena,
+						       "%zu stacks of one run are a single one in "
+						       "the other; their figures were added up",
+						       n);
 		for (size_t k = 0; k < n; k++)
 			join_rows(q, row_of(q, v[k]), to, MATCHED_FRAMES, evidence);
 		b->settled[to] = true;

@@ -243,6 +243,9 @@ const char *budget_unknown(const struct budget *b, struct model *m)
 		return "filters hid sites that the budget may apply to";
 	if (!b->change && strstr(b->text, "unreachable_") && !verdicts_known(m))
 		return why ? ms_arena_printf(&m->arena, "%s: %s", none, why) : none;
-	return b->change ? "the figure is not available in one of the runs"
-			 : "the figure is not available in this recording";
+	return !b->change ? "the figure is not available in this recording"
+	       : strstr(b->text, "unreachable_")
+		       ? "one or both of the runs were not scanned for leaks (ms-record "
+			 "--leak-check)"
+		       : "one or both of the runs were recorded without this figure";
 }

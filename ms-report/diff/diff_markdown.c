@@ -157,12 +157,12 @@ static void headline(struct page *p, struct out *o)
 		gap = ", ";
 	}
 	if (!*gap)
-		out_str(o, grew(m->diff)           ? "single sites grew"
+		out_str(o, grew(m->diff)           ? "individual sites grew"
 			   : !m->diff->significant ? "no change beyond noise"
 			   /* rows are sorted with growth first */
 			   : m->diff->rows.v[0].share > 0
 				   ? "usage moved between sites, total unchanged"
-				   : "single sites shrank");
+				   : "individual sites shrank");
 	if (bad)
 		out_printf(o, " %s %zu of %s broken", p->style.ascii ? "-" : "\xe2\x80\x94", bad,
 			   say_things(m, all, "budget"));

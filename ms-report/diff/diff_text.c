@@ -385,10 +385,8 @@ static void moments(struct page *p, struct out *o)
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
 	struct words w = {
 		.v = {SAY("%s: %s", by, when),
-		      "in different phases of the program's work: in column 'peak' a site counts "
-		      "as "
-		      "changed only if it holds more at its run's peak than it ever did in the "
-		      "other run"},
+		      "the runs peaked in different phases, so a site's peak counts as changed "
+		      "only if it is more than the site ever held in the other run"},
 		.n = 2};
 	text_words(p, o, "Peak", &w, ", ");
 	out_char(o, '\n');

@@ -290,6 +290,14 @@ const char *diff_unmatched(struct model *m)
 		   name_clean(&m->arena, side ? d->old : d->new, true));
 }
 
+/* Returns which run lacks symbols that the other one has. */
+static const char *without_symbols(const struct diff *d)
+{
+	return !d->nameless[0] == !d->nameless[1] ? "one of the runs"
+	       : d->nameless[0]                   ? "the old run"
+						  : "the new run";
+}
+
 const char *diff_worth(struct model *m)
 {
 	const struct diff *d = m->diff;
@@ -321,10 +329,12 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, diff_noise(m));
 	if (d->kinds[DIFF_UNMATCHED].sites)
 		add_part(m, &s,
-			 SAY("SYMBOLS MISSING on one side: %s not compared",
+			 SAY("SYMBOLS MISSING in %s: %s not compared", without_symbols(d),
 			     say_things(m, d->kinds[DIFF_UNMATCHED].sites, "site")));
 	else if (d->nameless[0] || d->nameless[1])
-		add_part(m, &s, "symbols missing on one side");
+		add_part(m, &s,
+			 SAY("no symbols for some functions of %s, yet all sites could be compared",
+			     without_symbols(d)));
 	if (!d->same_program)
 		add_part(m, &s, "programs with DIFFERENT names");
 	return s;
