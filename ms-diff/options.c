@@ -35,9 +35,8 @@ static const struct ms_cli_option rows[] = {
 	 "counts "
 	 "as new, status 0"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
-	 "compare by amount of work; where runs did not do the same work: figures per allocation, "
-	 "or "
-	 "per mark of that name"},
+	 "compare figures per unit of work; for runs that did different amounts of it: per "
+	 "allocation, or per mark of that name"},
 	{"min-change", 0, "SIZE", ms_cli_size, MS_AT(min_change), 4,
 	 "smaller changes are never significant (default 4k)"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
@@ -47,7 +46,7 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
 	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
-	 "status 1 if bytes grew beyond noise; checks live, peak and allocated bytes"},
+	 "exit with status 1 if bytes grew beyond noise; checks live, peak and allocated bytes"},
 	{.help = "General"},
 	{0},
 };

@@ -89,8 +89,8 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("thread", "NAME|TID", THREAD, 8,
 		  "that thread made at least one of its allocations"),
 	CONDITION("label", "LABEL", LABEL, 0,
-		  "an allocation of it had a label (ms_label_push) that matches; * and ? are "
-		  "wildcards"),
+		  "at least one of its allocations had a matching label (ms_label_push); * and ? "
+		  "are wildcards"),
 	CONDITION("process", "NAME|PID", PROCESS, 0, "the site belongs to that process"),
 	CONDITION("verdict", VERDICTS, VERDICT, 0,
 		  "the worst verdict of its live blocks is this; none: they have no verdict"),
@@ -120,7 +120,7 @@ static const struct ms_cli_option rows[] = {
 	NOT("runtime", NULL, RUNTIME),
 	NOT("one-time", NULL, ONE_TIME),
 	NOT("where", "EXPR", WHERE),
-	{.help = "Combining conditions (the same one given twice: or; different ones: and)"},
+	{.help = "Combining conditions (one given twice: either may match; different ones: all)"},
 	CONDITION("suppress", "FILE", OPPOSITE + SUPPRESSED, 10,
 		  "hide what its suppressions match; in LeakSanitizer's or Valgrind's format"),
 	{"invert", 0, NULL, ms_cli_flag, MS_AT(invert), 0,

@@ -36,13 +36,14 @@ static const struct ms_cli_option rows[] = {
 	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last, scan:2 (default: peak and "
 	 "end)"},
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
-	 "also a moment every DURATION; 10s, 5m (at most 10,000); with --maps and --smaps: sample "
+	 "also keep a moment every DURATION; 10s, 5m (at most 10,000); with --maps and --smaps: "
+	 "sample "
 	 "repeatedly, one line of JSON each time unless -o is given"},
 	{"every=count", 0, "N", ms_cli_count, MS_RANGE(regions.count, "1", "1000000"), 0,
 	 "with --maps or --smaps: stop after N samples (default: on SIGINT); without a DURATION, "
 	 "one sample a second"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 4,
-	 "count only what happened from there on; live blocks stay correct"},
+	 "count only what happened from there on; blocks from before still count as live"},
 	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 5,
 	 "count only up to there; start and end are then those of the span"},
 	{"read", 0, "auto|all|part", ms_cli_choice, MS_AT(read), 0,

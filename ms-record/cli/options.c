@@ -26,7 +26,8 @@ static const struct ms_cli_option rows[] = {
 	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(record.files.max_bytes, "1M", NULL), 5,
 	 "stop recording when all traces together reach SIZE"},
 	{"keep", 0, "live|last:DUR", options_keep, MS_AT(record.files), 6,
-	 "keep less; live: at --max-size, drop blocks already freed and continue; last:DUR: keep "
+	 "keep only part of the recording; live: at --max-size, drop blocks already freed and "
+	 "continue; last:DUR: keep "
 	 "the events of the last DUR, and what was live before"},
 	{"start-after", 0, "DUR|mark:NAME", options_start, MS_AT(record), 0,
 	 "start recording after DUR, or at mark NAME"},
@@ -38,8 +39,8 @@ static const struct ms_cli_option rows[] = {
 	 "which further processes to record; all: even those with few allocations; fork: children "
 	 "that do not exec; exec: programs that are run; none; or names: 'cc1*,ld'"},
 	{"wait", 0, "all", options_wait, MS_AT(record.wait_all), 0,
-	 "continue after COMMAND until every process that it started has ended, as for daemons; a "
-	 "signal stops it"},
+	 "keep recording after COMMAND until every process that it started has ended, as for "
+	 "daemons; a signal stops it"},
 	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
 	 "longest stack kept whole (default 512); deeper ones lose their middle"},
 	{"mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
@@ -95,9 +96,9 @@ static const struct ms_cli_option rows[] = {
 	{"retention-at=exit", 0, NULL, ms_cli_flag, MS_AT(record.session.hooks.exit), 0,
 	 "when COMMAND calls exit() or returns from main, before handlers and destructors run"},
 	{"when", 0, "'CONDITION: ACTION'", options_when, MS_AT(record.triggers), 0,
-	 "act when memory does something, such as 'rss > 2GiB: retention'; CONDITION: rss > SIZE, "
-	 "live > SIZE, live grows SIZE in DUR, cgroup > N%, failed, every DUR; ACTION: mark:NAME, "
-	 "leak-check, retention, resident, start, stop, checkpoint, exec:COMMAND"},
+	 "do ACTION when CONDITION becomes true, such as 'rss > 2GiB: retention'; CONDITION: rss > "
+	 "SIZE, live > SIZE, live grows SIZE in DUR, cgroup > N%, failed, every DUR; ACTION: "
+	 "mark:NAME, leak-check, retention, resident, start, stop, checkpoint, exec:COMMAND"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "zstd compression level, 1 to 19 (default 3)"},
@@ -136,8 +137,8 @@ static const struct ms_cli_option rows[] = {
 	{"report", 0, NULL, ms_cli_flag, MS_AT(report), 4,
 	 "print the report at the end; ms-report's first screen of the trace, on standard error"},
 	{"fail-on", 0, "'FIGURE > N'", options_fail_on, MS_AT(poll), 0,
-	 "status 1 when true; 'growth > RATE': the heap grows faster, such as 1MiB/min, judged at "
-	 "the end, also with --poll; 'heap > SIZE': as soon as it is larger, with --poll only"},
+	 "exit with status 1 if true; 'growth > RATE', such as 1MiB/min: judged at the end, also "
+	 "with --poll; 'heap > SIZE': only with --poll, as soon as the heap is larger"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
 	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0,
 	 "print a longer summary at the end"},
