@@ -93,13 +93,13 @@ static void look_at_rights(struct doctor *d)
 			   "SYS_PTRACE: other users' processes can be attached to");
 	else if (!d->made && geteuid() == 0)
 		doctor_say(d, less, "capabilities",
-			   "root without SYS_PTRACE: processes of other users, or with more "
-			   "capabilities, cannot be attached to; use --cap-add SYS_PTRACE, --poll "
-			   "or --standby");
+			   "root without the capability SYS_PTRACE cannot attach to processes of "
+			   "other users or with more capabilities; start the container with "
+			   "--cap-add SYS_PTRACE, or use --poll or --standby");
 	else
 		doctor_say(d, DOCTOR_OK, "capabilities",
-			   "no SYS_PTRACE: only your own processes can be attached to; for others "
-			   "use sudo");
+			   "without SYS_PTRACE, only your own processes can be attached to; for "
+			   "others use sudo");
 }
 
 /* Tells whether the kernel lets us trace our own child. */
@@ -145,9 +145,9 @@ static void look_at_container(struct doctor *d)
 	if (container)
 		doctor_say(d, DOCTOR_OK, "container", "%s: processes outside it are not visible%s",
 			   container,
-			   doctor_capable(d, CAP_SYS_PTRACE)
-				   ? ""
-				   : "; attaching may need --cap-add SYS_PTRACE");
+			   doctor_capable(d, CAP_SYS_PTRACE) ? ""
+							     : "; to attach, it may have to be "
+							       "started with --cap-add SYS_PTRACE");
 	else
 		doctor_say(d, DOCTOR_OK, "container", "none detected");
 	if (d->made ? !filtered : can_trace())

@@ -597,10 +597,11 @@ int inject_go(struct control *c, struct ms_err *err)
 {
 	struct inject *j = make(c);
 	if (!scanner_trace_tree(c->scanner, c->launch.pid, &j->tree)) {
-		ms_err_sys(err,
-			   "cannot record '%s': no library can be preloaded into it, and ptrace is "
-			   "not permitted (in a container, add the capability SYS_PTRACE)",
-			   c->launch.program);
+		ms_err_sys(
+			err,
+			"cannot record '%s': no library can be preloaded into it, and ptrace is "
+			"not permitted (a container has to be started with --cap-add SYS_PTRACE)",
+			c->launch.program);
 		launch_cancel(&c->launch);
 		return -1;
 	}

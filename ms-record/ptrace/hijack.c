@@ -179,7 +179,7 @@ static int judge_kind(struct judge *j)
 /* Refuses when run as root without CAP_SYS_PTRACE, as is common in containers. */
 static int refuse_root(const struct judge *j)
 {
-	return refuse(j, "ms-record runs as root, but without the capability SYS_PTRACE; start the "
+	return refuse(j, "ms-record runs as root but lacks the capability SYS_PTRACE: start the "
 			 "container with --cap-add SYS_PTRACE, or use --poll or --standby");
 }
 
@@ -312,8 +312,8 @@ static int no_memory(struct judge *j, int proc)
 	if (geteuid() == 0 && !capable(CAP_SYS_PTRACE))
 		return refuse_root(j);
 	return refuse(j,
-		      "the kernel does not allow it (%s); run ms-record as root, or use --poll or "
-		      "--standby; in a container, root also needs --cap-add SYS_PTRACE",
+		      "the kernel does not allow it (%s): run ms-record as root (in a container "
+		      "started with --cap-add SYS_PTRACE), or use --poll or --standby",
 		      strerror(why));
 }
 

@@ -62,7 +62,7 @@ expect 'an ordinary user' <<'END'
 ok    machine       x86-64
 ok    kernel        Linux 5.10
 note  ptrace_scope  1: only root can attach to processes that ms-record did not start; use sudo, sysctl kernel.yama.ptrace_scope=0, or --standby
-ok    capabilities  no SYS_PTRACE: only your own processes can be attached to; for others use sudo
+ok    capabilities  without SYS_PTRACE, only your own processes can be attached to; for others use sudo
 ok    container     none detected
 ok    seccomp       nothing forbids ptrace
 ok    memory        enough; /dev/shm is not used, and no memory is locked
@@ -73,8 +73,8 @@ expect 'a strict container' <<'END'
 ok    machine       x86-64
 note  kernel        Linux 4.19 lacks pidfds (added in 5.3): when a pid is reused, the new process can be mistaken for the old one
 note  ptrace_scope  2: only root can attach to processes; use sudo or --standby
-ok    capabilities  no SYS_PTRACE: only your own processes can be attached to; for others use sudo
-ok    container     docker: processes outside it are not visible; attaching may need --cap-add SYS_PTRACE
+ok    capabilities  without SYS_PTRACE, only your own processes can be attached to; for others use sudo
+ok    container     docker: processes outside it are not visible; to attach, it may have to be started with --cap-add SYS_PTRACE
 note  seccomp       ms-record runs under a seccomp filter, which may forbid ptrace
 note  memory        only 97.7 MiB of memory is available, of which buffers can take 64.0 MiB: use a smaller --buffer
 note  overcommit    vm.overcommit_memory is 2: the address space that the recorder reserves counts against the commit limit, so programs may fail to start
@@ -240,11 +240,11 @@ if [ "$(id -u)" = 0 ]; then
 	setpriv --reuid=nobody --clear-groups sleep 60 &
 	for pid in $own $!; do
 		setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$BIN/ms-record" -p "$pid" >said 2>&1
-		[[ "$? $(<said)" =~ ^125\ .*runs\ as\ root,\ but\ without\ the\ capability\ SYS_PTRACE.*--poll\ or\ --standby$ ]] ||
+		[[ "$? $(<said)" =~ ^125\ .*runs\ as\ root\ but\ lacks\ the\ capability\ SYS_PTRACE.*--poll\ or\ --standby$ ]] ||
 			fail "root without SYS_PTRACE: $(<said)"
 	done
 	setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$BIN/ms-record" --doctor >said 2>&1
-	grep -q '^note  capabilities  root without SYS_PTRACE: .*--poll or --standby$' said || fail "root without SYS_PTRACE: $(<said)"
+	grep -q '^note  capabilities  root without the capability SYS_PTRACE cannot attach .*--poll or --standby$' said || fail "root without SYS_PTRACE: $(<said)"
 fi
 
 "$BIN/ms-record" --doctor >/dev/full 2>err
