@@ -25,7 +25,7 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_SHARED] = {"SHARED", "resident and shared: RSS minus USS", 6, true, false, 21},
 	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~: estimated from statm", 7, true, false, 65},
 	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
-	[COLUMN_RATE] = {"/MIN", "growth of the RSS per minute", 7, true, false, 80},
+	[COLUMN_RATE] = {"/MIN", "RSS gained per minute", 7, true, false, 80},
 	[COLUMN_START] = {"START",
 			  "change in RSS since the process was first seen, or since b was pressed",
 			  7, true, false, 45},

@@ -15,10 +15,10 @@ const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_LIVE] = {"LIVE", "live bytes", 7, true, false, 100},
 	[SITE_PEAK] = {"PEAK", "bytes live at the peak", 7, true, false, 90},
 	[SITE_BASE] = {"BASE", "change in LIVE since baseline", 7, true, false, 80},
-	[SITE_RATE] = {"/MIN", "growth of LIVE per minute", 7, true, false, 85},
+	[SITE_RATE] = {"/MIN", "live bytes gained per minute", 7, true, false, 85},
 	[SITE_BLOCKS] = {"BLOCKS", "live blocks", 6, true, false, 60},
 	[SITE_CALLS] = {"ALLOC/S", "allocations per second", 7, true, false, 70},
-	[SITE_ALLOCATED] = {"ALLOCD", "bytes allocated in all", 6, true, false, 40},
+	[SITE_ALLOCATED] = {"ALLOCATED", "bytes allocated in all", 9, true, false, 40},
 	[SITE_TEMPORARY] = {"TEMP", "share freed immediately", 5, true, false, 45},
 	[SITE_HISTORY] = {"HISTORY", "live bytes since the start", 8, false, false, 50, true},
 	[SITE_VERDICT] = {"VERDICT", "trend, or result of leak scan", 11, false, false, 86},
@@ -28,6 +28,8 @@ const struct column site_columns[SITE_COLUMNS] = {
 int site_column_find(const char *name, struct ms_err *err)
 {
 	char all[128] = "";
+	if (strcasecmp(name, "ALLOCD") == 0) /* its title in older versions */
+		return SITE_ALLOCATED;
 	for (int i = 0; i < SITE_COLUMNS; i++) {
 		if (i == SITE_BASE || i == SITE_HISTORY || i == SITE_NAME)
 			continue;

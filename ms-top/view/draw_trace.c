@@ -85,7 +85,7 @@ static void draw_what(struct grid *g, const struct trace *t, const struct screen
 	if (last && col + grid_width(g, lag) + 3 + grid_width(g, quality) > g->cols)
 		quality[last - quality] = 0;
 	grid_print(g, 0, col, GRID_PLAIN, "%s   %s%s%s", lag, quality,
-		   t->follow->waits_for[0] ? "   then by exec: " : "",
+		   t->follow->waits_for[0] ? "   after exec: " : "",
 		   t->follow->waits_for[0] ? t->follow->waits_for : "");
 }
 

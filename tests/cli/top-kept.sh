@@ -104,7 +104,7 @@ sees '^  RETAINS     %  BLOCKS  KEPT BY, as of a scan at [0-9.]+ m?s: 280 K of 2
 sees '^1 Sites 2 Tree 3 Threads 4 Timeline 5 Sizes \[6 Kept by\] +10 keepers$'
 keys '?'
 sees ' 6 +what keeps blocks alive|^6 +what keeps blocks alive'
-sees 'K +scan for what keeps blocks'
+sees 'K +scan: what keeps blocks alive'
 keys x
 $S resize-window -x 40 -y 10
 sees '^1 2 3 4 5 \[6 Kept by\] +10 keepers$'
