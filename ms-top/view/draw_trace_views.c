@@ -101,7 +101,7 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 {
 	bool sampled = t->shown->replay.sampled, known = !t->partial && !sampled;
 	draw_head(g, row++,
-		  "     LIVE  BLOCKS ALLOC/S ALLOCATED   CALLS  FREES  TEMP     TID  THREAD");
+		  "     LIVE  BLOCKS ALLOC/S   TOTAL   CALLS  FREES  TEMP     TID  THREAD");
 	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < t->thread_rows.n; row++, top++) {
@@ -111,7 +111,7 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 		const struct ms_recording *rec = t->follow->rec;
 		unsigned long long tid =
 			i < rec->threads.n ? rec->threads.v[i].number[MS_THREAD_TID] : 0;
-		grid_print(g, row, 0, GRID_PLAIN, "  %7s %7s %7s %9s %7s %6s %5s %7llu  %s",
+		grid_print(g, row, 0, GRID_PLAIN, "  %7s %7s %7s %7s %7s %6s %5s %7llu  %s",
 			   words_size(x->live_bytes), count(x->live_blocks, !sampled),
 			   words_count(x->per_second),
 			   words_size(t->partial ? UINT64_MAX : x->bytes),

@@ -123,12 +123,12 @@ unset TERM_OF
 
 # ---- a trace ----
 "$BIN/ms-record" -q -o run.trace "$TB/cli/top/traced" < <(echo hoard 100 && echo churn 500 && echo thread 40) >said || fail "recorder: status $?"
-for column in live /min blocks alloc/s allocated temp verdict; do
+for column in live /min blocks alloc/s total temp verdict; do
 	COLUMNS=110 timeout 600 "$T" -b -n 1 --sort "$column" run.trace >frame || fail "--sort $column: status $?"
 	expect " ${column^^}v "
 done
 COLUMNS=110 timeout 600 "$T" -b -n 1 --sort allocd run.trace >frame || fail "--sort allocd: status $?"
-expect ' ALLOCATEDv '
+expect ' TOTALv '
 # on a screen without a header
 start 40 10 run.trace
 sees '^> +97\.7 K .*hoard traced\.c:[0-9]+'

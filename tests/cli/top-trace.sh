@@ -74,7 +74,7 @@ keys Enter
 sees ' hoard traced\.c'
 keys 3
 sees ' worker$'
-sees 'LIVE +BLOCKS ALLOC/S +ALLOCATED'
+sees 'LIVE +BLOCKS ALLOC/S +TOTAL'
 keys 4
 sees 'peak 1\.3[0-9] M at'
 sees ' half way'
