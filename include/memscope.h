@@ -89,6 +89,19 @@ static inline void ms_label_pop(void)
 		f();
 }
 
+/* Begins a section in which this thread is not to allocate, such as the cycle of a real-time thread.
+ * What it allocates nevertheless is recorded, with the label "no-alloc": `ms-report --no-alloc`. */
+static inline void ms_no_alloc_begin(void)
+{
+	ms_label_push("no-alloc");
+}
+
+/* Ends the section that this thread began last. */
+static inline void ms_no_alloc_end(void)
+{
+	ms_label_pop();
+}
+
 /* Reports that a custom allocator allocated `size` bytes at `block`. */
 static inline void ms_alloc(const void *block, size_t size)
 {

@@ -9,6 +9,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/names/labels.h"
 #include "libcommon/snapshot/snapshot.h"
 
 /* ---- queries ---- */
@@ -99,7 +100,7 @@ static void is_named(sqlite3_context *c, int n, sqlite3_value **v)
 static void is_labelled(sqlite3_context *c, int n, sqlite3_value **v)
 {
 	(void)n;
-	sqlite3_result_int(c, match_label(text(v[0]), text(v[1])));
+	sqlite3_result_int(c, ms_labels_match(text(v[0]), text(v[1])));
 }
 
 static void is_program(sqlite3_context *c, int n, sqlite3_value **v)

@@ -12,6 +12,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
+#include "libcommon/names/labels.h"
 #include "libcommon/trace/recording.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "format/trace.h"
@@ -69,7 +70,7 @@ static void find_threads(struct keep *k, const struct ms_recording *t)
 			if (cond->subject == THREAD
 				    ? match_names(cond->text, row->text[MS_THREAD_NAME - 2],
 						  (int64_t)row->number[MS_THREAD_TID])
-				    : cond->subject == LABEL && match_label(cond->text, label))
+				    : cond->subject == LABEL && ms_labels_match(cond->text, label))
 				found |= match_bit(cond);
 		}
 		*MS_PUSH(&k->threads) = found;

@@ -39,19 +39,6 @@ bool match_names(const char *pattern, const char *name, int64_t number)
 	return strcmp(pattern, digits) == 0 || (name && fnmatch(pattern, name, 0) == 0);
 }
 
-bool match_label(const char *pattern, const char *labels)
-{
-	char one[256];
-	if (!labels || fnmatch(pattern, labels, 0) == 0)
-		return labels != NULL;
-	for (const char *end; (end = strstr(labels, ", ")); labels = end + 2) {
-		snprintf(one, sizeof one, "%.*s", (int)(end - labels), labels);
-		if (fnmatch(pattern, one, 0) == 0)
-			return true;
-	}
-	return fnmatch(pattern, labels, 0) == 0;
-}
-
 unsigned char *match_stacks(const struct model *model, const unsigned char *frames)
 {
 	unsigned char *stacks = ms_xcalloc(model->nodes.n + 1, 1);

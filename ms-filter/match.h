@@ -72,9 +72,6 @@ unsigned char *match_stacks(const struct model *model, const unsigned char *fram
 const char *match_exe(const char *pattern, const char *exe);
 /* Tells whether `pattern`, which may have wildcards, matches `name`, or is `number` in decimal. */
 bool match_names(const char *pattern, const char *name, int64_t number);
-/* Tells whether a pattern matches one of an allocation's labels, or all of them ("a, b"). `labels` may be
- * NULL: none. */
-bool match_label(const char *pattern, const char *labels);
 
 /* ---- conditions.c: conditions evaluated by database queries ---- */
 

@@ -315,7 +315,7 @@ static void say_broken(struct model *m, const struct options *opt, const struct 
  * if that is an error. */
 static bool fits_nothing(struct model *m, const struct options *opt, const struct budget *b)
 {
-	const char *what = b->kept ? "keeper" : "site";
+	const char *what = budget_parts[b->part].what;
 	if (!budget_matches_none(b, m))
 		return false;
 	if (opt->strict)

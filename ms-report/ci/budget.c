@@ -14,26 +14,53 @@
 
 #define BLANK " \t"
 
+const struct budget_part budget_parts[] = {
+	[BUDGET_SITE] = {"site", "site"},
+	[BUDGET_KEPT_BY] = {"kept", "keeper"},
+	[BUDGET_THREAD] = {"thread", "thread"},
+	[BUDGET_LABEL] = {"label", "label"},
+};
+#define PARTS (sizeof budget_parts / sizeof *budget_parts)
+
 /* Lists the figures of what keeps blocks alive; their offsets are in struct live. */
 static const struct figure kept_figures[] = {
 	{"bytes", FIGURE_BYTES, offsetof(struct live, bytes)},
 	{"blocks", FIGURE_COUNT, offsetof(struct live, blocks)},
 };
 
-/* Returns the figures that may be named after site(), kept() or neither, and their number. */
+/* Lists the figures of a thread or label at a site: columns of the table site_thread. */
+static const struct figure thread_figures[] = {
+	{"allocations", FIGURE_COUNT, 0},
+	{"allocated_bytes", FIGURE_BYTES, 0},
+	{"live_bytes", FIGURE_BYTES, 0},
+	{"live_blocks", FIGURE_COUNT, 0},
+};
+
+/* Returns the figures that may be named after site(), another part of the run, or none, and their
+ * number. */
 static const struct figure *figures_for(const struct budget *b, size_t *n)
 {
-	*n = b->kept   ? sizeof kept_figures / sizeof *kept_figures
-	     : b->site ? site_figure_count
-		       : figure_count + FIGURES_BESIDE;
-	return b->kept ? kept_figures : b->site ? site_figures : figures;
+	switch (b->part) {
+	case BUDGET_SITE:
+		*n = site_figure_count;
+		return site_figures;
+	case BUDGET_KEPT_BY:
+		*n = sizeof kept_figures / sizeof *kept_figures;
+		return kept_figures;
+	case BUDGET_THREAD:
+	case BUDGET_LABEL:
+		*n = sizeof thread_figures / sizeof *thread_figures;
+		return thread_figures;
+	default:
+		*n = figure_count + FIGURES_BESIDE;
+		return figures;
+	}
 }
 
 const struct figure *budget_figure(const struct budget *b)
 {
-	return b->kept   ? &kept_figures[b->figure]
-	       : b->site ? &site_figures[b->figure]
-			 : &figures[b->figure];
+	size_t n;
+	return &figures_for(b, &n)[b->figure];
 }
 
 static bool ends(const char *name, const char *with)
@@ -46,7 +73,7 @@ static bool ends(const char *name, const char *with)
  * "new_". */
 static const char *changed(const struct budget *b)
 {
-	return b->delta && !b->site    ? b->total
+	return b->delta && !b->part    ? b->total
 	       : b->of == DIFF_FIGURES ? "sites"
 				       : diff_figure_names[b->of];
 }
@@ -60,33 +87,34 @@ enum figure_unit budget_unit(const struct budget *b)
 				      : FIGURE_COUNT;
 }
 
-/* Parses site("PATTERN") or kept("PATTERN"), if present. */
-static int parse_site(const char **s, struct budget *b, struct ms_err *err)
+static bool equal(const char *s, size_t n, const char *name)
 {
-	b->kept = strncmp(*s, "kept", 4) == 0;
-	if ((strncmp(*s, "site", 4) != 0 && !b->kept) || (*s)[4 + strspn(*s + 4, BLANK)] != '(') {
-		b->kept = false;
+	return strlen(name) == n && memcmp(s, name, n) == 0;
+}
+
+/* Parses site("PATTERN"), or another part of the run, if present. */
+static int parse_part(const char **s, struct budget *b, struct ms_err *err)
+{
+	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_"), i = PARTS;
+	while (--i && !equal(*s, n, budget_parts[i].word))
+		;
+	if (i == BUDGET_WHOLE || (*s)[n + strspn(*s + n, BLANK)] != '(')
 		return 0;
-	}
+	b->part = (enum budget_of)i;
 	const char *t = strchr(*s, '(') + 1;
 	t += strspn(t, BLANK);
 	const char *end = *t == '"' ? strchr(t + 1, '"') : NULL;
 	if (!end || end == t + 1)
 		return ms_err_set(err, "bad budget '%s': expected %s(\"PATTERN\")", b->text,
-				  b->kept ? "kept" : "site");
-	b->site = t + 1;
-	b->site_length = (size_t)(end - b->site);
+				  budget_parts[i].word);
+	b->pattern = t + 1;
+	b->pattern_length = (size_t)(end - b->pattern);
 	end += 1 + strspn(end + 1, BLANK);
 	if (*end != ')' || end[1] != '.')
 		return ms_err_set(err, "bad budget '%s': expected ').FIGURE' after the pattern",
 				  b->text);
 	*s = end + 2;
 	return 0;
-}
-
-static bool equal(const char *s, size_t n, const char *name)
-{
-	return strlen(name) == n && memcmp(s, name, n) == 0;
 }
 
 /* Looks up the figure named by `s` among the totals, or after site() among the figures of sites.
@@ -105,7 +133,7 @@ static bool find_figure(const char *s, size_t n, struct budget *b)
 static bool find_delta(const char *s, size_t n, struct budget *b)
 {
 	b->of = diff_figure_named(s, n);
-	if (b->site)
+	if (b->part)
 		return b->of != DIFF_FIGURES;
 	bool live = b->of == DIFF_LIVE || b->of == DIFF_LIVE_BLOCKS,
 	     total = find_figure(s, n, b) && b->figure < figure_count;
@@ -116,13 +144,13 @@ static bool find_delta(const char *s, size_t n, struct budget *b)
 /* Finds a figure of a change, such as "delta_peak_bytes" or "new_sites". False = none. */
 static bool find_change(const char *s, size_t n, struct budget *b)
 {
-	b->delta = !b->kept && n > 6 && memcmp(s, "delta_", 6) == 0;
-	if (!b->site && equal(s, n, "max_kept_growth")) {
+	b->delta = b->part <= BUDGET_SITE && n > 6 && memcmp(s, "delta_", 6) == 0;
+	if (!b->part && equal(s, n, "max_kept_growth")) {
 		b->kind = BUDGET_KEPT;
 		b->of = DIFF_LIVE; /* a figure in bytes */
 		return true;
 	}
-	if (b->delta || b->site)
+	if (b->delta || b->part)
 		return b->delta && find_delta(s + 6, n - 6, b);
 	for (b->kind = 0; b->kind <= BUDGET_RENAMED; b->kind++) {
 		const char *kind = b->kind == BUDGET_RENAMED ? "renamed" : diff_kind_names[b->kind];
@@ -159,17 +187,16 @@ static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
 	b->change = find_change(*s, n, b);
 	if (!b->change && !find_figure(*s, n, b)) {
-		size_t delta = !b->kept && n > 6 && memcmp(*s, "delta_", 6) == 0 ? 6 : 0;
+		size_t delta =
+			b->part <= BUDGET_SITE && n > 6 && memcmp(*s, "delta_", 6) == 0 ? 6 : 0;
 		const char *word = meant(*s + delta, n - delta, b);
 		return ms_err_set(err,
-				  "bad budget '%s': %sno figure '%.*s'%s%s%s%s (see FIGURES in "
+				  "bad budget '%s': %s%sno figure '%.*s'%s%s%s%s (see FIGURES in "
 				  "ms-report(1))",
-				  b->text,
-				  b->kept   ? "kept() has "
-				  : b->site ? "site() has "
-					    : "",
-				  (int)strcspn(*s, BLANK "<>=!"), *s, word ? ": did you mean " : "",
-				  word && delta ? "delta_" : "", word ? word : "", word ? "?" : "");
+				  b->text, b->part ? budget_parts[b->part].word : "",
+				  b->part ? "() has " : "", (int)strcspn(*s, BLANK "<>=!"), *s,
+				  word ? ": did you mean " : "", word && delta ? "delta_" : "",
+				  word ? word : "", word ? "?" : "");
 	}
 	*s += n;
 	return 0;
@@ -239,7 +266,7 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 {
 	*b = (struct budget){.text = text};
 	const char *s = text + strspn(text, BLANK);
-	if (parse_site(&s, b, err) != 0)
+	if (parse_part(&s, b, err) != 0)
 		return -1;
 	const char *name = s;
 	if (parse_figure(&s, b, err) != 0)

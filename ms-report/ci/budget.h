@@ -10,12 +10,26 @@
 
 struct ms_err;
 
+/* Lists what a budget limits a figure of: the whole run, or the part of it that a pattern names. */
+enum budget_of {
+	BUDGET_WHOLE,
+	BUDGET_SITE,    /* sites by the first function of your own code */
+	BUDGET_KEPT_BY, /* what variables, frames and others keep alive */
+	BUDGET_THREAD,  /* what threads of that name allocated */
+	BUDGET_LABEL,   /* what was allocated under that label */
+};
+struct budget_part {
+	const char *word; /* before the parenthesis in a budget */
+	const char *what; /* what the pattern matches, in messages */
+};
+extern const struct budget_part budget_parts[];
+
 struct budget {
-	const char *text; /* the budget as typed; borrowed */
-	const char *site; /* pattern within `text`, site_length bytes; NULL = whole run */
-	size_t site_length;
-	bool kept;     /* the pattern is of what keeps blocks alive, not of sites */
-	size_t figure; /* index in figures[], or in site_figures[] */
+	const char *text;    /* the budget as typed; borrowed */
+	enum budget_of part; /* with `pattern` unless BUDGET_WHOLE */
+	const char *pattern; /* within `text`, pattern_length bytes */
+	size_t pattern_length;
+	size_t figure; /* index in the list of figures of `part` */
 	enum ms_op op;
 	uint64_t value;
 	/* `change`: the budget limits a change between two runs. `delta`: the change is that of one
@@ -38,11 +52,12 @@ struct budgets {
 
 enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
 
-/* budget = [ ( "site" | "kept" ) "(" '"' pattern '"' ")" "." ] figure op number figure = a name of "totals" in
+/* budget = [ ( "site" | "kept" | "thread" | "label" ) "(" '"' pattern '"' ")" "." ] figure op number figure = a name of "totals" in
  * the JSON report, or after site(): of its sites; or change change = "delta_" and a name of
  * "totals" in the JSON report, "delta_live_bytes", "delta_live_blocks"; "new_", "gone_", "grown_",
  * "shrunk_" and "sites" or a figure of a site; "unchanged_sites", "renamed_sites",
- * "unmatched_sites", "max_kept_growth". After kept(): "bytes", "blocks". After site(): "delta_" and a figure of a site, summed over those of the
+ * "unmatched_sites", "max_kept_growth". After kept(): "bytes", "blocks". After
+ * thread() and label(): "allocations", "allocated_bytes", "live_bytes", "live_blocks". After site(): "delta_" and a figure of a site, summed over those of the
  * pattern op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!=" number = [ "+" | "-" ] digits [ "."
  * digits ] [ unit | "%" ]     k, M, G, T for bytes; ns, us, ms, s, m, h for times (bare: ns);
  * counts have no unit; a sign, and per cent of the old figure, for delta_ only with blanks anywhere
@@ -80,8 +95,8 @@ const char *budget_unknown(const struct budget *b, struct model *m);
 const char *budget_apart(const struct budget *b, struct model *m);
 /* Tells whether the budget's pattern matches the name of the site. */
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
-/* Tells whether the pattern of site() matches no site, and filters hid none; or that of kept() no
- * keeper. */
+/* Tells whether the pattern of site() matches no site, and filters hid none; or that of kept(),
+ * thread() or label() nothing of its kind. */
 bool budget_matches_none(const struct budget *b, struct model *m);
 /* Returns the reason why budgets cannot be decided on this recording, or NULL. */
 const char *budget_untrusted(struct model *m);

@@ -5,8 +5,10 @@
 #include "budget.h"
 
 #include "libcommon/model/facts.h"
+#include "libcommon/names/labels.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/words/kept.h"
+#include "ms-report/words/table.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/names.h"
 
@@ -31,7 +33,7 @@ const char *budget_untrusted(struct model *m)
 
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s)
 {
-	const char *pattern = ms_arena_strndup(&m->arena, b->site, b->site_length);
+	const char *pattern = ms_arena_strndup(&m->arena, b->pattern, b->pattern_length);
 	const struct frame *f = site_frame(m, s);
 	const char *name = f ? frame_name(&m->arena, m, f) : "";
 	return fnmatch(pattern, name, 0) == 0 ||
@@ -62,7 +64,7 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 /* Tells whether the pattern matches a keeper, or all keepers of a set. */
 static bool keeps(const struct budget *b, struct model *m, const struct kept_row *row)
 {
-	const char *pattern = ms_arena_strndup(&m->arena, b->site, b->site_length);
+	const char *pattern = ms_arena_strndup(&m->arena, b->pattern, b->pattern_length);
 	size_t n = row->set ? row->set->n : row->keeper != NULL;
 	bool all = n && !(row->set && row->set->others && strcmp(pattern, "*") != 0);
 	for (size_t i = 0; i < n && all; i++) {
@@ -104,13 +106,77 @@ static uint64_t sum_of_kept(const struct budget *b, struct model *m, const struc
 	return sum;
 }
 
+/* ---- thread() and label() ---- */
+
+enum { ROW_SITE, ROW_THREAD, ROW_FIGURE };
+static const struct column thread_columns[] = {
+	{NULL, "site", CELL_ID, .sum = false},
+	{NULL, "thread", CELL_ID, .sum = false},
+	{NULL, "allocations", CELL_COUNT, .sum = false},
+	{NULL, "allocated_bytes", CELL_SIZE, .sum = false},
+	{NULL, "live_bytes", CELL_SIZE, .sum = false},
+	{NULL, "live_blocks", CELL_COUNT, .sum = false},
+};
+
+/* Tells whether the pattern matches a row of the table thread. */
+static bool is_thread(const struct budget *b, const char *pattern, const struct thread *t)
+{
+	return b->part == BUDGET_LABEL ? ms_labels_match(pattern, t->label)
+				       : t->name && fnmatch(pattern, t->name, 0) == 0;
+}
+
+/* Tells whether a budget on threads has no answer because of threads whose names are not known: they
+ * could match, and the others do not break it already. */
+static bool is_nameless(const struct budget *b, const struct model *m, uint64_t sum)
+{
+	bool nameless = false;
+	for (size_t i = 0; i < m->threads.n && b->part == BUDGET_THREAD; i++)
+		nameless |= !m->threads.v[i].name && m->threads.v[i].allocations;
+	return nameless && sum != UNKNOWN &&
+	       !((b->op == MS_OP_GT || b->op == MS_OP_GE) && ms_op_holds(b->op, sum, b->value));
+}
+
+/* Returns the sum over the matching threads or labels; `worst` receives the site with the largest
+ * part, `n` the number of threads or labels that match. */
+static uint64_t sum_of_threads(const struct budget *b, struct model *m, const struct site **worst,
+			       size_t *n)
+{
+	struct table t = TABLE_OF(thread_columns, .title = NULL);
+	uint64_t sum = 0, most = 0, part = 0, site = UNKNOWN;
+	bool *of = ms_arena_alloc(&m->arena, m->threads.n + 1);
+	const char *pattern = ms_arena_strndup(&m->arena, b->pattern, b->pattern_length);
+	*worst = NULL;
+	*n = 0;
+	for (size_t i = 0; i < m->threads.n; i++)
+		*n += of[i] = is_thread(b, pattern, &m->threads.v[i]);
+	table_query(m, &t, "FROM site_thread ORDER BY site, thread");
+	for (size_t i = 0; i < t.n; i++) {
+		const struct cell *c = t.rows[i].cells;
+		const struct thread *by = model_thread(m, (int64_t)c[ROW_THREAD].n);
+		uint64_t v = c[ROW_FIGURE + b->figure].n;
+		if (!by || !of[by - m->threads.v] || v == 0)
+			continue;
+		part = c[ROW_SITE].n == site ? figure_add(part, v) : v;
+		site = c[ROW_SITE].n;
+		sum = figure_add(sum, v);
+		if (figure_or_0(part) > most) {
+			most = part;
+			*worst = model_site(m, (int64_t)site);
+		}
+	}
+	bool unknown = m->hidden.sites || m->threads.n == 0 || is_nameless(b, m, sum);
+	return unknown ? UNKNOWN : sum;
+}
+
 bool budget_matches_none(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
 	size_t n;
-	if (b->kept)
+	if (b->part == BUDGET_KEPT_BY)
 		return sum_of_kept(b, m, &worst, &n) != UNKNOWN && n == 0;
-	bool none = b->site && !m->hidden.sites;
+	if (b->part > BUDGET_KEPT_BY)
+		return sum_of_threads(b, m, &worst, &n) != UNKNOWN && n == 0;
+	bool none = b->part && !m->hidden.sites;
 	for (size_t i = 0; i < m->sites.n && none; i++)
 		none = !budget_matches(b, m, &m->sites.v[i]);
 	return none;
@@ -156,10 +222,17 @@ static uint64_t value_of(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
 	size_t n;
-	if (b->kept)
+	switch (b->part) {
+	case BUDGET_SITE:
+		return sum_of_sites(b, m, &worst);
+	case BUDGET_KEPT_BY:
 		return sum_of_kept(b, m, &worst, &n);
-	return b->site ? sum_of_sites(b, m, &worst)
-		       : figure_at(&m->totals, figures[b->figure].offset);
+	case BUDGET_THREAD:
+	case BUDGET_LABEL:
+		return sum_of_threads(b, m, &worst, &n);
+	default:
+		return figure_at(&m->totals, figures[b->figure].offset);
+	}
 }
 
 const struct site *budget_worst(const struct budget *b, struct model *m)
@@ -168,14 +241,20 @@ const struct site *budget_worst(const struct budget *b, struct model *m)
 	size_t n;
 	if (b->change)
 		return diff_budget_worst(b, m);
-	if (b->kept) {
+	switch (b->part) {
+	case BUDGET_SITE:
+		sum_of_sites(b, m, &worst);
+		return worst;
+	case BUDGET_KEPT_BY:
 		sum_of_kept(b, m, &worst, &n);
 		return worst;
-	}
-	if (!b->site)
+	case BUDGET_THREAD:
+	case BUDGET_LABEL:
+		sum_of_threads(b, m, &worst, &n);
+		return worst;
+	default:
 		return worst_of_all(m, b->figure);
-	sum_of_sites(b, m, &worst);
-	return worst;
+	}
 }
 
 const char *budget_said(const struct budget *b, struct model *m, uint64_t v)
@@ -216,13 +295,13 @@ enum budget_result budget_check(const struct budget *b, struct model *m)
 
 bool budget_too_short(const struct budget *b, const struct model *m)
 {
-	return !b->change && !b->site && is_of_growth(b->figure) && growth_too_short(m);
+	return !b->change && !b->part && is_of_growth(b->figure) && growth_too_short(m);
 }
 
 const char *budget_apart(const struct budget *b, struct model *m)
 {
 	bool of_sites = b->change && b->kind != BUDGET_KEPT &&
-			(b->site || (!b->delta && b->kind != DIFF_UNMATCHED));
+			(b->part || (!b->delta && b->kind != DIFF_UNMATCHED));
 	return of_sites ? diff_unmatched(m) : NULL;
 }
 
@@ -233,14 +312,16 @@ const char *budget_unknown(const struct budget *b, struct model *m)
 		return "nothing was compared (use ms-diff)";
 	if (b->change && b->kind == BUDGET_KEPT)
 		return "one or both of the runs have no retention scan (ms-record --retention)";
-	if (b->kept)
+	if (b->part == BUDGET_KEPT_BY)
 		return kept_read(m, 0) ? SAY("the retention scan has no result: %s",
 					     kept_unknown(kept_read(m, 0)))
 				       : "there was no retention scan (ms-record --retention)";
-	bool of_sites = b->site || (b->change && !b->delta);
+	bool of_sites = b->part || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
 	if (hidden)
 		return "filters hid sites that the budget may apply to";
+	if (b->part == BUDGET_THREAD && is_nameless(b, m, 0))
+		return "threads whose names are not known allocated, too (they ended too soon)";
 	if (!b->change && strstr(b->text, "unreachable_") && !verdicts_known(m))
 		return why ? ms_arena_printf(&m->arena, "%s: %s", none, why) : none;
 	return !b->change ? "the figure is not available in this recording"

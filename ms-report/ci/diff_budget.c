@@ -41,7 +41,7 @@ static const struct diff_total *total_of(const struct budget *b, struct model *m
 {
 	if (!m->diff || !b->delta)
 		return NULL;
-	if (!b->site)
+	if (!b->part)
 		return diff_total(m->diff, b->total);
 	struct diff_total *t = ms_arena_alloc(&m->arena, sizeof *t);
 	*t = sum_sites(b, m);
@@ -122,7 +122,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 	const struct diff *d = m->diff;
 	if (b->kind == BUDGET_KEPT && !b->delta)
 		return d && d->kept.n ? d->kept.v[0].below : NULL;
-	int figure = b->delta && !b->site    ? figure_of_total(b->total)
+	int figure = b->delta && !b->part    ? figure_of_total(b->total)
 		     : b->of == DIFF_FIGURES ? DIFF_LIVE
 					     : (int)b->of,
 	    kind = b->delta || b->kind == BUDGET_RENAMED ? -1 : b->kind;
@@ -132,7 +132,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 		const struct diff_row *x = &d->rows.v[i];
 		int64_t v = diff_blame(x, (enum diff_figure)figure);
 		if ((kind >= 0 && (int)x->kind != kind) || v == DELTA_UNKNOWN ||
-		    (b->site && !budget_matches(b, m, x->site)) ||
+		    (b->part && !budget_matches(b, m, x->site)) ||
 		    (kind < 0 && (least ? v >= 0 : v <= 0)))
 			continue;
 		int better = worst ? MS_ORDER(trust(x, figure), trust(worst, figure)) : 1;
@@ -164,7 +164,7 @@ const char *diff_budget_amount(const struct budget *b, struct model *m)
 bool budget_is_about(const struct budget *b, const char *total)
 {
 	const char *name = !b->change ? budget_figure(b)->name : b->delta ? b->total : NULL;
-	return !b->site && name && strcmp(name, total) == 0;
+	return !b->part && name && strcmp(name, total) == 0;
 }
 
 const char *budget_allows(const struct budget *b, struct model *m, bool ascii)

@@ -101,6 +101,21 @@ static int take_budget(const struct ms_cli_arg *arg, struct ms_err *err)
 	return 0;
 }
 
+/* Adds the budget that --no-alloc stands for. */
+static int take_no_alloc(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct options *opt = arg->to;
+	bool quoted = arg->text && strchr(arg->text, '"');
+	if (quoted || (arg->text && !*arg->text))
+		return ms_err_set(err, "bad --no-alloc '%s': expected the name of a thread",
+				  arg->text);
+	struct ms_cli_arg budget = *arg;
+	budget.text = ms_arena_printf(&opt->arena, "%s(\"%s\").allocations > 0",
+				      arg->text ? "thread" : "label",
+				      arg->text ? arg->text : "no-alloc");
+	return take_budget(&budget, err);
+}
+
 static int take_budgets(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = arg->to;
@@ -249,7 +264,11 @@ static const struct ms_cli_option rows[] = {
 	{"fail-on=file", 0, "FILE", take_budgets, MS_WHOLE(0), 0,
 	 "budgets from FILE, one per line"},
 	{"fail-on=strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
-	 "exit with status 2 if the pattern of a budget's site() or kept() matches nothing"},
+	 "exit with status 2 if the pattern of a budget's site(), kept(), thread() or label() matches "
+	 "nothing"},
+	{"no-alloc", 0, "[THREAD]", take_no_alloc, MS_WHOLE(0), 0,
+	 "exit with status 1 if threads of that name allocated, or without a name, sections of "
+	 "ms_no_alloc_begin"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
 	 "explain a term of a report; all: every term"},

@@ -36,7 +36,7 @@ each() { # CALL: instructions of the program with 100,000 rounds
 	count 100000
 }
 none=$(each '')
-for call in 'ms_mark("x")' 'ms_retention("x")' 'ms_pause()' 'ms_resume()' 'ms_alloc(room, 8)' 'ms_realloc(room, room, 9)' 'ms_free(room)' 'ms_pool_create(room, "room")' \
+for call in 'ms_mark("x")' 'ms_retention("x")' 'ms_label_push("x")' 'ms_label_pop()' 'ms_no_alloc_begin()' 'ms_no_alloc_end()' 'ms_pause()' 'ms_resume()' 'ms_alloc(room, 8)' 'ms_realloc(room, room, 9)' 'ms_free(room)' 'ms_pool_create(room, "room")' \
 	'ms_pool_alloc(room, room + 8, 8)' 'ms_pool_free(room, room + 8)' 'ms_pool_reset(room)' 'ms_ignore(room)' 'ms_root(room, 8)'; do
 	with=$(each "$call")
 	# the start of a program differs by a few instructions
