@@ -149,8 +149,9 @@ static uint32_t stack_of(const struct stack_index *x, uint64_t number)
 	if (number < x->first || number > x->last)
 		return 0;
 	const uint32_t *from = &x->from[(number - x->first) >> x->shift];
-	const struct number_stack *f = bsearch(&(struct number_stack){number, 0}, x->v + from[0],
-					       from[1] - from[0], sizeof *x->v, by_number);
+	const struct number_stack key = {.number = number};
+	const struct number_stack *f =
+		bsearch(&key, x->v + from[0], from[1] - from[0], sizeof *x->v, by_number);
 	return f ? f->stack : 0;
 }
 
