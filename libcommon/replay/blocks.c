@@ -41,7 +41,7 @@ static struct ms_block_slot *get_room(struct ms_blocks *b, unsigned slots)
 	unsigned room = room_by_slots[slots];
 	struct ms_block_slot *s = b->rooms[room];
 	if (s) {
-		memcpy(&b->rooms[room], s, sizeof b->rooms[room]);
+		memcpy(&b->rooms[room], (void *)s, sizeof b->rooms[room]);
 		return s;
 	}
 	size_t bytes = room_slots[room] * sizeof *s;
@@ -61,7 +61,7 @@ static struct ms_block_slot *get_room(struct ms_blocks *b, unsigned slots)
 static void give_room(struct ms_blocks *b, struct ms_block_slot *s, unsigned slots)
 {
 	unsigned room = room_by_slots[slots];
-	memcpy(s, &b->rooms[room], sizeof b->rooms[room]);
+	memcpy((void *)s, &b->rooms[room], sizeof b->rooms[room]);
 	b->rooms[room] = s;
 }
 
