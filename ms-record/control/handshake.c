@@ -192,7 +192,7 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	snprintf(path, sizeof path, "/proc/%d/%s%s", (int)pid, *h->exe == '/' ? "root" : "cwd/",
 		 h->exe);
 	/* If the command is traced, inject.h records its children or lists them in the index. */
-	enum launch_way way = c->launch.inject ? LAUNCH_PRELOAD : launch_way(path, &why);
+	enum launch_way way = c->launch.inject ? LAUNCH_PRELOAD : inject_way(c, pid, path, &why);
 	if (way == LAUNCH_PRELOAD)
 		return;
 	handshake_look(c, pid, &a);

@@ -43,6 +43,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/base/clock.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
 
@@ -199,15 +200,23 @@ static void refuse(struct control *c, const char *name, const struct ms_err *why
 		ms_err_set(&c->refused, "%s", why->text);
 }
 
-/* Checks that the process's dynamic linker can find the library, if it is to be preloaded. */
-static int check_library(struct control *c, pid_t pid, struct ms_err *err)
+/* Tells whether the process's dynamic linker can find the library: not in another root. */
+static bool library_visible(const struct control *c, pid_t pid)
 {
 	char path[4200];
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
-	return access(path, R_OK)
-		       ? ms_err_set(err,
-				    "the recorder's library is not visible in its mount namespace")
-		       : 0;
+	return !access(path, R_OK);
+}
+
+enum launch_way inject_way(const struct control *c, pid_t pid, const char *exe, struct ms_err *err)
+{
+	enum launch_way way = launch_way(exe, err);
+	if (way != LAUNCH_PRELOAD || library_visible(c, pid))
+		return way;
+	if (CPU_ATTACHES)
+		return LAUNCH_INJECT;
+	ms_err_set(err, "the recorder's library is not in its root");
+	return LAUNCH_NOT;
 }
 
 /* Makes the process load the preloaded library, or injects the guest, depending on `way`. */
@@ -215,8 +224,6 @@ static int prepare(struct control *c, const struct arrival *a, enum launch_way w
 		   struct ms_err *err)
 {
 	pid_t pid = a->pid;
-	if (way == LAUNCH_PRELOAD && check_library(c, pid, err))
-		return -1;
 	if (way == LAUNCH_PRELOAD) /* the library's handshake decides whether the process is
 				      recorded */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
@@ -232,7 +239,7 @@ static void become(struct control *c, pid_t pid)
 	struct arrival a;
 	char exe[32];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
-	enum launch_way way = launch_way(exe, &why);
+	enum launch_way way = inject_way(c, pid, exe, &why);
 	fork_children_accept(c);
 	if (!handshake_running_session(c, pid)) /* waits for a forked child to be found: the process
 						   may be one */
@@ -406,10 +413,10 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	struct ms_err why = {0}, ignored = {0};
 	char exe[32];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
-	enum launch_way way = launch_way(exe, &why);
-	bool preload = way == LAUNCH_PRELOAD && !check_library(c, pid, &why);
-	bool stays = way != LAUNCH_PRELOAD && may_stay(exe);
-	bool itself = preload || (way != LAUNCH_PRELOAD && !stays);
+	enum launch_way way = inject_way(c, pid, exe, &why);
+	bool preload = way == LAUNCH_PRELOAD;
+	bool stays = !preload && may_stay(exe);
+	bool itself = !stays && library_visible(c, pid);
 	exec_env_change(pid, c->launch.guest, itself ? c->socket_name : NULL, &ignored);
 	struct beginning at = {.quit = quit};
 	if (!preload && is_wanted(b, pid)) { /* a program with the preloaded library makes a
@@ -431,8 +438,10 @@ static bool execed_watched(struct scan_tree *tree, pid_t pid, const int *quit)
 	struct beginning at = {.quit = quit};
 	char exe[32];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
-	if (launch_way(exe, &why) == LAUNCH_INJECT && !b->c->opt->launch.needs_library &&
+	if (inject_way(b->c, pid, exe, &why) == LAUNCH_INJECT && !b->c->opt->launch.needs_library &&
 	    is_wanted(b, pid)) {
+		if (!library_visible(b->c, pid)) /* a message of its dynamic linker */
+			exec_env_change(pid, b->c->launch.guest, NULL, &why);
 		beginning_reach(&at, pid, &why);
 		put_below(b, pid, true, &at, &why);
 	}

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "ms-record/launch/launch.h"
+
 struct arrival;
 struct control;
 struct ms_err;
@@ -29,6 +31,10 @@ void inject_over(struct control *c);
 void inject_free(struct control *c);
 
 /* ---- such programs, run by others ---- */
+
+/* Returns how to record the program `exe`, which process `pid` executes: as launch_way does, except
+ * that a library that is not in the process's root cannot be preloaded. LAUNCH_NOT sets `err`. */
+enum launch_way inject_way(const struct control *c, pid_t pid, const char *exe, struct ms_err *err);
 
 /* Begins to trace process a->pid, whose thread `tid` is about to exec the program a->exe, which
  * needs injection, or, if `starts`, to start a process that does. The program is recorded, or

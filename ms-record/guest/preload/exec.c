@@ -5,7 +5,7 @@
  * exec, fexecve, execveat, syscall(SYS_execve) and posix_spawn come here (NAME_preload.S), and then
  * jump to the real function with all registers and the stack unchanged. The file is examined first,
  * as the kernel will do: a program that requests glibc's linker loads the guest, and makes its own
- * handshake.
+ * handshake, unless the caller has changed its root and the linker cannot find the library.
  *
  *  X1 The caller may be a child of vfork, or of fork in a program with threads: so no lock, no
  *     allocation, and no writes except to the stack.
@@ -94,6 +94,19 @@ static const char *along_path(const char *name, char room[MG_NAME_BYTES])
 	}
 }
 
+/* Tells whether the dynamic linker will not find the library, the first of LD_PRELOAD. */
+static bool library_lost(void)
+{
+	char room[MG_NAME_BYTES];
+	const char *list = mg_variable("LD_PRELOAD=");
+	size_t n = 0;
+	for (; list && list[n] && list[n] != ':' && n + 1 < MG_NAME_BYTES; n++)
+		room[n] = list[n];
+	room[n] = 0;
+	return n && mg_starts(mg_base_name(room), "libmemscope-preload") &&
+	       mg_syscall(SYS_faccessat, (uint64_t)AT_FDCWD, (uint64_t)room, 0, 0, 0, 0);
+}
+
 /* ---- the call ---- */
 
 void *mg_exec_next(uint32_t which, const char *first, const char *second)
@@ -109,7 +122,7 @@ void *mg_exec_next(uint32_t which, const char *first, const char *second)
 		path = mg_file_name((int32_t)(uint64_t)first, path, room);
 	else if (how & BY_PATH && !has_slash(path))
 		path = *path ? along_path(path, room) : NULL;
-	if (path && mg_stays_out(path))
+	if (path && (mg_stays_out(path) || library_lost()))
 		mg_tell_exec(mg_socket_name(), path, how & SPAWNS ? MG_EXEC_CHILD : MG_EXEC_SELF);
 	return next[which];
 }
