@@ -21,7 +21,7 @@ struct file {
 	Elf64_Shdr sections[SECTIONS]; /* none, .eh_frame, notes, names */
 	char names[24];
 };
-static const char names[24] = "\0.eh_frame\0.note\0.shstrt";
+static const char names[24] = "\0.eh_frame\0.note\0.shstr";
 
 static size_t put_note(uint8_t *to, uint32_t type, const char *name, uint32_t name_bytes,
 		       uint32_t bytes)

@@ -586,11 +586,13 @@ IL void __tsan_func_entry(void *pc)
 {
 	(void)pc;
 }
-void __tsan_func_exit(void *pc);
-IL void __tsan_func_exit(void *pc)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch" /* gcc 12 declares a parameter */
+void __tsan_func_exit(void);
+IL void __tsan_func_exit(void)
 {
-	(void)pc;
 }
+#pragma GCC diagnostic pop
 void __tsan_read_range(void *p, long bytes);
 IL void __tsan_read_range(void *p, long bytes)
 {
