@@ -30,7 +30,7 @@ enum {
 	OPERATORS
 };
 
-/* defined in NAME_operators.S */
+/* defined in operators.inc */
 extern void *mg_cxx_target[OPERATORS] __attribute__((visibility("hidden")));
 extern void *const mg_cxx_wrapper[OPERATORS] __attribute__((visibility("hidden")));
 extern const char *const mg_cxx_name[OPERATORS] __attribute__((visibility("hidden")));
@@ -41,7 +41,7 @@ static bool foreign[NEWS]; /* true: the operator is in another module than mallo
 /* ---- calls of operators ------------------------------------------------------------------------
  *
  * The first argument is the one with which every operator new (a size) and delete (a block) begins;
- * NAME_operators.S adds the last one.
+ * operators.inc adds the last one.
  */
 
 void *mg_cxx_new(size_t size, uint64_t b, uint64_t c, uint32_t i);

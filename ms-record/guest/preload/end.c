@@ -33,7 +33,7 @@
 #define AT_ONCE 4
 #define KNOWN ((void *)1)
 
-/* NAME_preload.S: saves the callee-saved registers in its stack frame, and passes that to
+/* preload.inc: saves the callee-saved registers in its stack frame, and passes that to
  * mg_end_hold. `known`: not NULL if `status` is the exit status. */
 void mg_end_enter(int status, void *known);
 void mg_end_enter_quick(void *unused);

@@ -20,7 +20,7 @@
 
 enum { BY_PATH = 1, SPAWNS = 2, BY_FILE = 4, BY_FOLDER = 8 };
 enum { EXECVEAT = 10 };
-/* Lists the functions in the order of their numbers in NAME_preload.S. */
+/* Lists the functions in the order of their numbers in preload.inc. */
 static const struct {
 	const char *name;
 	unsigned how;
