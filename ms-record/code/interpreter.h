@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Interpreters whose frames the guest reads (guest/python.c): where one is in a process, and what
+ * Interpreters whose frames the guest reads (guest/python/python.c): where one is in a process, and what
  * its code objects are called.
  *
  * A source file is a module of the trace, with a list of functions; a frame in it is a function and

@@ -2,9 +2,9 @@
 # The guest: always optimized, never with sanitizers or flags from outside, whatever MODE says: it runs in other people's processes.
 GUEST_DIR := ms-record/guest
 PRELOAD_DIR := $(GUEST_DIR)/preload
-GUEST_SRC := $(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.c $(PRELOAD_DIR)/*.c)))
+GUEST_SRC := $(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.c $(GUEST_DIR)/python/*.c $(PRELOAD_DIR)/*.c)))
 GUEST_ASM := $(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.S $(PRELOAD_DIR)/*.S)))
-GUEST_CORE := preload/entry tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python user moment spans sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory
+GUEST_CORE := preload/entry tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python/python user moment spans sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory
 include $(GUEST_DIR)/$(CPU).mk
 
 EXPORTS := $(B)/gen/exports.map
@@ -41,7 +41,7 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(EXPORTS) $(GUEST
 # The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
 # do but add its address. It is built into ms-record.
 IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
-IMAGE_PARTS := tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python python_code python_loops user moment sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory $(CPU)_custom image/image image/$(CPU)_image
+IMAGE_PARTS := tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python/python python/python_code python/python_loops user moment sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory $(CPU)_custom image/image image/$(CPU)_image
 override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
 	-Wl,-soname,memscope-image.so
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "record.h"
+#include "ms-record/guest/record.h"
 
 #define FRAMES_MOST 1024u
 #define LOOPS_MOST 1024u
