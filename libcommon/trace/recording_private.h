@@ -33,6 +33,8 @@ bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
  * if the block's content is invalid. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
 
+/* Keeps the records of a block. Returns false if some are invalid. */
+bool ms_recording_take_records(struct ms_recording *t, const struct ms_block *b);
 /* Adds a record of a retention block. Returns false if it is invalid, or what it refers to is
  * missing. */
 bool ms_recording_add_retention(struct ms_recording *t, struct ms_record rec);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "summary_lines.h"
 #include "ms-record/attach/attach.h"
 #include "ms-record/control/control.h"
 #include "format/trace.h"
@@ -19,15 +20,8 @@
 #include "libcommon/base/units.h"
 #include "ms-record/heap/sampled.h"
 
-#define LOST_NAMED 3u
 /* maximum time from the heap's peak to an RSS sample that is shown as the RSS at the peak */
 #define THEN_NS UINT64_C(10000000)
-
-/* Format a value as text; the text lives until the end of the block around the call. */
-#define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
-#define COUNT(n) ms_format_count((char[MS_UNIT_BUF]){0}, n)
-#define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)
-#define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /* Returns the last program image (process between two execs) of the command's process, or the first
  * image of an attached process. */
@@ -43,9 +37,7 @@ static const struct image *main_image(const struct control *c)
 	return last;
 }
 
-/* Prints a line of the summary. Names of another process may contain any bytes. */
-static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void line(const char *label, const char *fmt, ...)
+void summary_line(const char *label, const char *fmt, ...)
 {
 	char text[8192];
 	va_list ap;
@@ -79,164 +71,6 @@ static unsigned percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
 }
 
-/* Returns the number of program images, except `said`, that were not fully recorded. *lost receives
- * the number of their lost events. */
-static uint64_t other_trouble(const struct control *c, const struct image *said, uint64_t *lost)
-{
-	uint64_t programs = 0;
-	*lost = 0;
-	for (size_t i = 0; i < c->images.n; i++) {
-		const struct image *m = &c->images.v[i];
-		if (m == said || !(m->stats.lost || m->damage[0] || m->guest.disabled[0] ||
-				   m->error || images_unhooked(m) || images_elsewhere(m)))
-			continue;
-		*lost += m->stats.lost;
-		programs++;
-	}
-	return programs;
-}
-
-static void print_elsewhere(const struct image *m)
-{
-	const char *name = m->guest.missed, *end = strstr(name, " in ");
-	fprintf(stderr,
-		"at least %s blocks came from elsewhere (their frees were recorded, their "
-		"allocations were not)",
-		COUNT(images_elsewhere(m)));
-	if (end)
-		fprintf(stderr, "; perhaps from %s: --hook '%.*s(...) -> ptr in malloc'", name,
-			(int)(end - name), name);
-}
-
-/* Prints how complete the trace is. */
-static void print_quality(const struct control *c, const struct image *m)
-{
-	const struct stats *t = &m->stats;
-	uint64_t lost;
-	const char *whose = other_trouble(c, m, &lost) || c->missed ? " of this program" : "";
-	fputs("; ", stderr);
-	if (images_lost(m))
-		fprintf(stderr, "its trace was %s", images_lost(m));
-	else if (t->lost)
-		fprintf(stderr, "%s events lost%s", COUNT(t->lost),
-			t->violations ? ", the others recorded" : "");
-	else if (m->damage[0] || m->guest.disabled[0] || m->error)
-		fputs("recorded in part", stderr);
-	else if (!t->events)
-		fputs("nothing recorded", stderr);
-	else if (c->opt->session.sample_bytes)
-		fprintf(stderr, "sampled every %s of allocations on average",
-			SIZE(c->opt->session.sample_bytes));
-	else if (images_elsewhere(m))
-		print_elsewhere(m);
-	else if (images_unhooked(m))
-		fprintf(stderr, "recorded in part: %s is not hooked", images_unhooked(m));
-	else if (t->paused_allocations && t->paused_ns)
-		fprintf(stderr, "every event%s recorded except during pauses", whose);
-	else if (c->attached)
-		fprintf(stderr, "every event%s recorded while attached", whose);
-	else if (c->stop_why)
-		fprintf(stderr, "every event%s recorded until recording was stopped by %s", whose,
-			c->stop_why);
-	else
-		fprintf(stderr, "every event%s recorded", whose);
-	if (t->violations)
-		fprintf(stderr, ", %s of them out of order", COUNT(t->violations));
-	fputc('\n', stderr);
-}
-
-/* Returns the option that makes the buffer four times as large, but at least 256 MiB. */
-static const char *larger_buffer(const struct control *c, char room[40])
-{
-	uint64_t mib = c->opt->session.buffer_bytes / (UINT64_C(1) << 20) * 4;
-	snprintf(room, 40, "--buffer=%" PRIu64 "M", mib > 256 ? mib : 256);
-	return room;
-}
-
-static void print_other_trouble(const struct control *c, const struct image *said)
-{
-	char room[40];
-	uint64_t lost, programs = other_trouble(c, said, &lost);
-	const char *were = programs == 1 ? "program was" : "programs were";
-	if (lost)
-		line("trouble",
-		     "%" PRIu64
-		     " further %s recorded in part, %s events lost there; for a larger buffer: %s",
-		     programs, were, COUNT(lost), larger_buffer(c, room));
-	else if (programs)
-		line("trouble", "%" PRIu64 " further %s recorded in part or not at all%s%s%s",
-		     programs, were, c->files.folder ? ": see " : "",
-		     c->files.folder ? c->files.folder : "", c->files.folder ? "/index" : "");
-}
-
-static void print_lost(const struct control *c)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < c->images.n; i++) {
-		const char *lost = images_lost(&c->images.v[i]);
-		if (lost && n++ < LOST_NAMED)
-			line("trouble", "'%s' was %s during the recording", c->images.v[i].file,
-			     lost);
-	}
-	if (n > LOST_NAMED)
-		line("trouble", "%zu more trace%s removed or replaced during the recording",
-		     n - LOST_NAMED, n - LOST_NAMED == 1 ? " was" : "s were");
-}
-
-/* Explains in `text` why recording stopped early. Returns false if it did not stop early. */
-static bool stopped(const struct image *m, char text[400])
-{
-	const char *then = "recording stopped, the program continued";
-	if (m->error)
-		snprintf(text, 400, "%.330s: %s", m->error, then);
-	else if (m->damage[0])
-		snprintf(text, 400,
-			 "the recorder's data was damaged (%.200s): %s; please report it",
-			 m->damage, then);
-	return m->error || m->damage[0];
-}
-
-void summary_failures(const struct control *c)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < c->images.n; i++) {
-		const struct image *m = &c->images.v[i];
-		char why[400];
-		if (stopped(m, why) && n++ < LOST_NAMED)
-			fprintf(stderr, "ms-record: '%s': %s\n", m->file, why);
-	}
-	if (n > LOST_NAMED)
-		fprintf(stderr, "ms-record: recording also stopped early in %zu more trace%s\n",
-			n - LOST_NAMED, PLURAL(n - LOST_NAMED));
-}
-
-/* Prints how many events were lost, and what can be done about that. */
-static void print_losses(const struct control *c, const struct image *m)
-{
-	const struct stats *t = &m->stats;
-	const char *why = "";
-	char room[40];
-	if (c->attached && !c->opt->session.sample_bytes)
-		why = "; threads of an attached process never wait for the recorder; to record "
-		      "less: -s 512k";
-	else if (!c->attached && !c->opt->session.wait_ns)
-		why = "; without --buffer=drop, threads wait instead";
-	if (t->lost)
-		line("lost", "%s of %s events%s; for a larger buffer: %s", COUNT(t->lost),
-		     COUNT(t->events + t->lost), why, larger_buffer(c, room));
-}
-
-static void print_trouble(const struct image *m)
-{
-	char why[400];
-	if (stopped(m, why))
-		line("trouble", "%s", why);
-	if (m->guest.disabled[0])
-		line("trouble",
-		     "the recorder in the program switched itself off: %s; the program continued",
-		     m->guest.disabled);
-}
-
 /* Returns words for RSS near the peak, with its time if that differs from the peak's or if pages
  * were added after the sample. */
 static const char *rss_words(const struct image *m, char room[96])
@@ -257,10 +91,10 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 {
 	char a[128], rss[96];
 	const struct stats *t = &m->stats;
-	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", " : "",
-	     rss_words(m, rss));
-	line("at end", "%s; this and the peak are estimated from %s sampled allocations",
-	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
+	summary_line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", " : "",
+		     rss_words(m, rss));
+	summary_line("at end", "%s; this and the peak are estimated from %s sampled allocations",
+		     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
 /* Returns words for the result of the leak scan, or for why there was none. */
@@ -283,11 +117,11 @@ static void print_heap(const struct image *m)
 	const struct stats *t = &m->stats;
 	char rss[96], room[160];
 	bool has = *rss_words(m, rss);
-	line("peak", "%s at %s%s%s%s        allocations  %s (%u %% temporary)", SIZE(t->peak_bytes),
-	     DURATION(t->peak_ns), has ? " (" : "", rss, has ? ")" : "", COUNT(t->allocations),
-	     percent(t->temporary, t->allocations));
-	line("at end", "%s in %s block%s%s", SIZE(t->live_bytes), COUNT(t->live_blocks),
-	     PLURAL(t->live_blocks), scan_words(m, room));
+	summary_line("peak", "%s at %s%s%s%s        allocations  %s (%u %% temporary)",
+		     SIZE(t->peak_bytes), DURATION(t->peak_ns), has ? " (" : "", rss,
+		     has ? ")" : "", COUNT(t->allocations), percent(t->temporary, t->allocations));
+	summary_line("at end", "%s in %s block%s%s", SIZE(t->live_bytes), COUNT(t->live_blocks),
+		     PLURAL(t->live_blocks), scan_words(m, room));
 }
 
 /* Returns words for why there was no scan at the program's exit; NULL = there was one, or the process
@@ -313,9 +147,10 @@ static void print_exit(const struct control *c, const struct image *m)
 		further += &c->images.v[i] != m && c->images.v[i].kept &&
 			   no_exit_scan(&c->images.v[i]);
 	if (no_exit_scan(m))
-		line("exit", "no scan at exit: %s", no_exit_scan(m));
+		summary_line("exit", "no scan at exit: %s", no_exit_scan(m));
 	if (further)
-		line("exit", "no scan at exit in %zu further program%s", further, PLURAL(further));
+		summary_line("exit", "no scan at exit in %zu further program%s", further,
+			     PLURAL(further));
 }
 
 /* Returns words for why a condition on the control group cannot have been true, or "". */
@@ -334,70 +169,75 @@ static void print_triggers(const struct control *c)
 		const struct trigger *t = &c->opt->triggers.v[i];
 		const struct trigger_count *n = &c->acting.counts[i];
 		if (!t->label && n->fired > 1)
-			line("when", "%s: %s times, first at %s, last at %s", t->text,
-			     COUNT(n->fired), DURATION(n->first_ns), DURATION(n->last_ns));
+			summary_line("when", "%s: %s times, first at %s, last at %s", t->text,
+				     COUNT(n->fired), DURATION(n->first_ns), DURATION(n->last_ns));
 		else if (!t->label && n->fired)
-			line("when", "%s: once, at %s", t->text, DURATION(n->first_ns));
+			summary_line("when", "%s: once, at %s", t->text, DURATION(n->first_ns));
 		else if (!t->label)
-			line("when", "%s: never%s", t->text, never_words(t, n));
+			summary_line("when", "%s: never%s", t->text, never_words(t, n));
 		if (n->images > 1 && !t->label)
-			line("", "in %s programs", COUNT(n->images));
+			summary_line("", "in %s programs", COUNT(n->images));
 		if (n->unscanned)
-			line("",
-			     "%s scan%s could not be made: ms-record runs the program under ptrace",
-			     COUNT(n->unscanned), PLURAL(n->unscanned));
+			summary_line("",
+				     "%s scan%s could not be made: ms-record runs the program "
+				     "under ptrace",
+				     COUNT(n->unscanned), PLURAL(n->unscanned));
 		if (n->failed)
-			line("", "%s of %s command%s failed: %s", COUNT(n->failed), COUNT(n->runs),
-			     PLURAL(n->runs), n->why);
+			summary_line("", "%s of %s command%s failed: %s", COUNT(n->failed),
+				     COUNT(n->runs), PLURAL(n->runs), n->why);
 	}
 	if (c->acting.log_path)
-		line("", "the commands' output is in '%s'", c->acting.log_path);
+		summary_line("", "the commands' output is in '%s'", c->acting.log_path);
 }
 
 static void print_mapped(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (c->opt->session.mapped)
-		line("mapped", "peak %s at %s, at end %s, from %s mapping call%s",
-		     SIZE(t->mapped_peak_bytes), DURATION(t->mapped_peak_ns), SIZE(t->mapped_bytes),
-		     COUNT(t->maps), PLURAL(t->maps));
+		summary_line("mapped", "peak %s at %s, at end %s, from %s mapping call%s",
+			     SIZE(t->mapped_peak_bytes), DURATION(t->mapped_peak_ns),
+			     SIZE(t->mapped_bytes), COUNT(t->maps), PLURAL(t->maps));
 	if (m->guest.no_usable)
-		line("usable", "usable sizes were not recorded: %s does not report them",
-		     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
+		summary_line("usable", "usable sizes were not recorded: %s does not report them",
+			     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
 }
 
 /* Explains an empty trace. */
 static void print_no_heap(const struct control *c, const struct image *m)
 {
 	if (!m->file)
-		line("heap", "%s: %s", m->name, m->note);
+		summary_line("heap", "%s: %s", m->name, m->note);
 	else if (!c->attached && !c->attach && !m->guest.own_malloc && images_own_malloc(m))
-		line("heap",
-		     "no allocation was seen: '%s' has its own malloc, which a preloaded library "
-		     "cannot intercept",
-		     m->name);
+		summary_line("heap",
+			     "no allocation was seen: '%s' has its own malloc, which a preloaded "
+			     "library "
+			     "cannot intercept",
+			     m->name);
 	else if (c->opt->session.sample_bytes && m->guest.ready)
-		line("heap", "no allocation of '%s' was sampled", m->name);
+		summary_line("heap", "no allocation of '%s' was sampled", m->name);
 	else if (!m->guest.ready)
-		line("heap", "no allocation was seen: the recorder's library did not start in '%s'",
-		     m->name);
+		summary_line("heap",
+			     "no allocation was seen: the recorder's library did not start in '%s'",
+			     m->name);
 	else
-		line("heap",
-		     "no allocation was seen: '%s' allocated nothing through %s; other allocators "
-		     "need --hook",
-		     m->name, m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
+		summary_line("heap",
+			     "no allocation was seen: '%s' allocated nothing through %s; other "
+			     "allocators "
+			     "need --hook",
+			     m->name,
+			     m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
 }
 
 /* Prints which functions of --hook were not hooked. */
 static void print_hooks(const struct control *c)
 {
 	if (c->hooks.refused.text[0])
-		line("hooks", "%s", c->hooks.refused.text);
+		summary_line("hooks", "%s", c->hooks.refused.text);
 	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
 		if (!c->hooks.placed[i] &&
 		    !strstr(c->hooks.refused.text, c->opt->session.hooks.v[i].name))
-			line("hooks", "'%s' was not found in any program or loaded module",
-			     c->opt->session.hooks.v[i].name);
+			summary_line("hooks", "'%s' was not found in any program or loaded module",
+				     c->opt->session.hooks.v[i].name);
 }
 
 /* Prints the processes that the command left running. */
@@ -406,15 +246,17 @@ static void print_left(const struct control *c)
 	bool may_wait = !c->opt->wait_all && !c->attached;
 	for (size_t i = 0; i < c->left.n && i < LOST_NAMED; i++)
 		if (getpid() == 1)
-			line("left",
-			     "pid %d will be killed when ms-record (process 1 here) exits%s",
-			     (int)c->left.v[i], may_wait ? ": --wait=all waits for it" : "");
+			summary_line(
+				"left",
+				"pid %d will be killed when ms-record (process 1 here) exits%s",
+				(int)c->left.v[i], may_wait ? ": --wait=all waits for it" : "");
 		else
-			line("left", "pid %d is still running, but no longer recorded%s",
-			     (int)c->left.v[i], may_wait ? ": --wait=all waits for it" : "");
+			summary_line("left", "pid %d is still running, but no longer recorded%s",
+				     (int)c->left.v[i],
+				     may_wait ? ": --wait=all waits for it" : "");
 	if (c->left.n > LOST_NAMED)
-		line("left", "%zu more processes are still running, but no longer recorded",
-		     c->left.n - LOST_NAMED);
+		summary_line("left", "%zu more processes are still running, but no longer recorded",
+			     c->left.n - LOST_NAMED);
 }
 
 /* Prints what was not recorded because an option excluded it. */
@@ -422,37 +264,42 @@ static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (!c->run.started_ns && c->opt->session.start_mark)
-		line("start", "the mark '%s' was never set: nothing was recorded",
-		     c->opt->session.start_mark);
+		summary_line("start", "the mark '%s' was never set: nothing was recorded",
+			     c->opt->session.start_mark);
 	else if (!c->run.started_ns && !c->opt->start_after_ns)
-		line("start", "no condition of --when with the action 'start' became true: nothing "
-			      "was recorded");
+		summary_line("start", "no condition of --when with the action 'start' became true: "
+				      "nothing was recorded");
 	else if (!c->run.started_ns)
-		line("start",
-		     "the program ended within the %s of --start-after: nothing was recorded",
-		     DURATION(c->opt->start_after_ns));
+		summary_line(
+			"start",
+			"the program ended within the %s of --start-after: nothing was recorded",
+			DURATION(c->opt->start_after_ns));
 	else if (t->started_late_ns)
-		line("start", "recording began %s after the start: %s allocations not recorded%s",
-		     DURATION(t->started_late_ns), COUNT(t->paused_allocations),
-		     t->paused_ns ? ", including those during pauses" : "");
+		summary_line("start",
+			     "recording began %s after the start: %s allocations not recorded%s",
+			     DURATION(t->started_late_ns), COUNT(t->paused_allocations),
+			     t->paused_ns ? ", including those during pauses" : "");
 	if (m->full && c->opt->files.keep_last_ns)
-		line("limit", "--keep=last: %s: recording stopped after %s, the program continued",
-		     c->writer.limit.why, DURATION(m->full_ns));
+		summary_line("limit",
+			     "--keep=last: %s: recording stopped after %s, the program continued",
+			     c->writer.limit.why, DURATION(m->full_ns));
 	else if (m->full)
-		line("limit",
-		     "--max-size %s was reached after %s%s%s: recording stopped, the program "
-		     "continued",
-		     SIZE(c->opt->files.max_bytes), DURATION(m->full_ns),
-		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
+		summary_line(
+			"limit",
+			"--max-size %s was reached after %s%s%s: recording stopped, the program "
+			"continued",
+			SIZE(c->opt->files.max_bytes), DURATION(m->full_ns),
+			c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
 	if (m->dropped_events)
-		line("dropped",
-		     "%s events before %s (--keep=%s); the blocks that were live at that time are "
-		     "kept",
-		     COUNT(m->dropped_events), DURATION(m->dropped_ns),
-		     c->opt->files.keep_last_ns ? "last" : "live");
+		summary_line("dropped",
+			     "%s events before %s (--keep=%s); the blocks that were live at that "
+			     "time are "
+			     "kept",
+			     COUNT(m->dropped_events), DURATION(m->dropped_ns),
+			     c->opt->files.keep_last_ns ? "last" : "live");
 	if (c->run.started_ns && t->paused_ns)
-		line("paused", "%s in all: %s allocations not recorded", DURATION(t->paused_ns),
-		     COUNT(t->paused_allocations));
+		summary_line("paused", "%s in all: %s allocations not recorded",
+			     DURATION(t->paused_ns), COUNT(t->paused_allocations));
 }
 
 /* Prints what attaching did to one process. */
@@ -460,30 +307,34 @@ static void print_one(const struct control *c, const struct attach *attach)
 {
 	const struct attach_times *t = attach_times(attach);
 	if (t->gave_up)
-		line("trouble", "the hooks could not be removed, but are inactive: %s", t->trouble);
+		summary_line("trouble", "the hooks could not be removed, but are inactive: %s",
+			     t->trouble);
 	if (t->missing[0])
-		line("missing", "not hooked: %s", t->missing);
+		summary_line("missing", "not hooked: %s", t->missing);
 	if (!c->opt->verbose)
 		return;
 	if (c->attached)
-		line("stops",
-		     "to attach: one thread for %s, then all %u for %s; to detach: %u stop%s of at "
-		     "most %s",
-		     DURATION(t->map_ns), t->threads, DURATION(t->patch_ns), t->leave_stops,
-		     PLURAL(t->leave_stops), DURATION(t->leave_ns));
+		summary_line("stops",
+			     "to attach: one thread for %s, then all %u for %s; to detach: %u "
+			     "stop%s of at "
+			     "most %s",
+			     DURATION(t->map_ns), t->threads, DURATION(t->patch_ns), t->leave_stops,
+			     PLURAL(t->leave_stops), DURATION(t->leave_ns));
 	else
-		line("start", "the program%s: the recorder was injected, not preloaded",
-		     c->launch.inject + sizeof "it" - 1);
+		summary_line("start", "the program%s: the recorder was injected, not preloaded",
+			     c->launch.inject + sizeof "it" - 1);
 	if (c->attached && t->asleep + t->cut_short)
-		line("waiting",
-		     "%u thread%s waiting in the kernel %s not stopped; %u system call%s may have "
-		     "been cut short",
-		     t->asleep, PLURAL(t->asleep), t->asleep == 1 ? "was" : "were", t->cut_short,
-		     PLURAL(t->cut_short));
-	line("hooks", "%u function%s hooked, %u thread%s moved out of code that hooks replace%s%s",
-	     t->hooks, PLURAL(t->hooks), t->moved, PLURAL(t->moved),
-	     t->adopted ? "; hooks of an earlier ms-record were reused" : "",
-	     t->left ? "; buffers were left in the process" : "");
+		summary_line("waiting",
+			     "%u thread%s waiting in the kernel %s not stopped; %u system call%s "
+			     "may have "
+			     "been cut short",
+			     t->asleep, PLURAL(t->asleep), t->asleep == 1 ? "was" : "were",
+			     t->cut_short, PLURAL(t->cut_short));
+	summary_line("hooks",
+		     "%u function%s hooked, %u thread%s moved out of code that hooks replace%s%s",
+		     t->hooks, PLURAL(t->hooks), t->moved, PLURAL(t->moved),
+		     t->adopted ? "; hooks of an earlier ms-record were reused" : "",
+		     t->left ? "; buffers were left in the process" : "");
 }
 
 /* Prints what attaching did to each of the processes. */
@@ -498,11 +349,11 @@ static void print_attached(const struct control *c)
 		bool says = c->opt->verbose || (p->attach && (attach_times(p->attach)->gave_up ||
 							      attach_times(p->attach)->missing[0]));
 		if (c->multi_attach.all.n > 1 && says)
-			line("process", "%s (pid %d)", p->program, (int)p->pid);
+			summary_line("process", "%s (pid %d)", p->program, (int)p->pid);
 		if (p->attach)
 			print_one(c, p->attach);
 		else if (c->opt->verbose)
-			line("hooks", "none needed: the process was on standby");
+			summary_line("hooks", "none needed: the process was on standby");
 	}
 }
 
@@ -517,10 +368,11 @@ static void print_cost(const struct image *m)
 			 m->scan.state ? "the leak scan" : "--resident",
 			 DURATION(m->scan.pause_ns));
 	if (t->waited_ns)
-		line("cost", "threads waited %s in all for the recorder (longest wait %s)%s",
-		     DURATION(t->waited_ns), DURATION(t->waited_max_ns), scan);
+		summary_line("cost",
+			     "threads waited %s in all for the recorder (longest wait %s)%s",
+			     DURATION(t->waited_ns), DURATION(t->waited_max_ns), scan);
 	else
-		line("cost", "no thread waited for the recorder%s", scan);
+		summary_line("cost", "no thread waited for the recorder%s", scan);
 }
 
 static const char *say_blocks(char room[MS_UNIT_BUF], uint64_t n)
@@ -535,59 +387,68 @@ static void print_preexisting(const struct control *c, const struct image *m)
 	char n[MS_UNIT_BUF];
 	const struct preexisting_counts *b = &m->preexisting;
 	if (b->state == MS_BEFORE_UNKNOWN || b->state == PREEXISTING_LOOKING)
-		line("before",
-		     "the number of blocks allocated before attaching is not known (%s); %s of "
-		     "them "
-		     "were freed since",
-		     b->why, COUNT(m->stats.unknown_frees));
+		summary_line(
+			"before",
+			"the number of blocks allocated before attaching is not known (%s); %s of "
+			"them "
+			"were freed since",
+			b->why, COUNT(m->stats.unknown_frees));
 	else
-		line("before",
-		     "not in any figure: %s%s (%s, the largest %s) allocated before attaching; %s "
-		     "(%s) of them were freed since",
-		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
-		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
+		summary_line("before",
+			     "not in any figure: %s%s (%s, the largest %s) allocated before "
+			     "attaching; %s "
+			     "(%s) of them were freed since",
+			     b->state == MS_BEFORE_PART ? "at least " : "",
+			     say_blocks(n, b->blocks), SIZE(b->bytes), SIZE(b->largest),
+			     COUNT(b->frees), SIZE(b->freed_bytes));
 	if (b->state == MS_BEFORE_PART)
-		line("", "the count is a minimum: %s", b->why);
+		summary_line("", "the count is a minimum: %s", b->why);
 	if (c->opt->verbose && b->took_ns)
-		line("walk", "the heap was walked in %s while the process ran",
-		     DURATION(b->took_ns));
+		summary_line("walk", "the heap was walked in %s while the process ran",
+			     DURATION(b->took_ns));
 }
 
 static void print_stacks(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (t->stacks_cut || t->stacks_truncated || t->stacks_not_taken)
-		line("stacks", "%s cut by --depth, %s truncated (callers not found), %s not taken",
-		     COUNT(t->stacks_cut), COUNT(t->stacks_truncated), COUNT(t->stacks_not_taken));
+		summary_line("stacks",
+			     "%s cut by --depth, %s truncated (callers not found), %s not taken",
+			     COUNT(t->stacks_cut), COUNT(t->stacks_truncated),
+			     COUNT(t->stacks_not_taken));
 	if (c->opt->session.verify)
-		line("verify", "%s stacks compared, %s differ", COUNT(t->verified),
-		     COUNT(t->mismatches));
+		summary_line("verify", "%s stacks compared, %s differ", COUNT(t->verified),
+			     COUNT(t->mismatches));
 	if (m->mid_run)
 		print_preexisting(c, m);
 	else if (c->attached && t->unknown_frees)
-		line("before",
-		     "%s blocks allocated before attaching were freed; they are in no figure",
-		     COUNT(t->unknown_frees));
+		summary_line(
+			"before",
+			"%s blocks allocated before attaching were freed; they are in no figure",
+			COUNT(t->unknown_frees));
 	if (c->attached ? t->inferred_frees != 0
 			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
-		line("frees",
-		     "%s inferred from reused addresses, %s of blocks whose allocation was not "
-		     "seen",
-		     COUNT(t->inferred_frees), COUNT(t->unknown_frees));
+		summary_line(
+			"frees",
+			"%s inferred from reused addresses, %s of blocks whose allocation was not "
+			"seen",
+			COUNT(t->inferred_frees), COUNT(t->unknown_frees));
 	if (m->guest.forks)
-		line("forks",
-		     "%s forked %s: what %s before or without calling exec was not recorded",
-		     COUNT(m->guest.forks), m->guest.forks == 1 ? "child" : "children",
-		     m->guest.forks == 1 ? "it did" : "they did");
+		summary_line(
+			"forks",
+			"%s forked %s: what %s before or without calling exec was not recorded",
+			COUNT(m->guest.forks), m->guest.forks == 1 ? "child" : "children",
+			m->guest.forks == 1 ? "it did" : "they did");
 	if (!c->opt->verbose)
 		return;
-	line("detail",
-	     "%s events, %s stacks unwound by ms-record, %" PRIu64 " events put back in "
-	     "order, %" PRIu64 " left out of order",
-	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
+	summary_line("detail",
+		     "%s events, %s stacks unwound by ms-record, %" PRIu64 " events put back in "
+		     "order, %" PRIu64 " left out of order",
+		     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
-		line("early", "not recorded: %" PRIu64 " allocation%s before recording could begin",
-		     m->guest.passed_early, PLURAL(m->guest.passed_early));
+		summary_line("early",
+			     "not recorded: %" PRIu64 " allocation%s before recording could begin",
+			     m->guest.passed_early, PLURAL(m->guest.passed_early));
 }
 
 /* Prints the program images after the first, such as "run.trace.d/: 14 more programs, 9 MiB,
@@ -626,11 +487,11 @@ static void print_worst(const struct control *c)
 			worst = m;
 	}
 	if (worst && c->kept)
-		line("worst", "%s (pid %d) has the highest peak of %s programs: %s", worst->name,
-		     (int)worst->pid, COUNT(c->kept + 1),
-		     worst->sampled
-			     ? sampled_words(b, &worst->stats, c->opt->session.sample_bytes, 1)
-			     : SIZE(worst->stats.peak_bytes));
+		summary_line("worst", "%s (pid %d) has the highest peak of %s programs: %s",
+			     worst->name, (int)worst->pid, COUNT(c->kept + 1),
+			     worst->sampled ? sampled_words(b, &worst->stats,
+							    c->opt->session.sample_bytes, 1)
+					    : SIZE(worst->stats.peak_bytes));
 }
 
 /* Prints a line about a program image, with -v. */
@@ -661,19 +522,21 @@ static void print_files(const struct control *c)
 static void print_symbols(const struct control *c, struct ms_arena *a)
 {
 	if (c->no_snap)
-		line("symbols", "not appended: ms-snap is not in the folder of ms-record");
+		summary_line("symbols", "not appended: ms-snap is not in the folder of ms-record");
 	else if (c->skip_symbols)
-		line("symbols", "not appended; to do that later: ms-snap --symbols=embed %s",
-		     ms_shell_word(a, c->files.path));
+		summary_line("symbols",
+			     "not appended; to do that later: ms-snap --symbols=embed %s",
+			     ms_shell_word(a, c->files.path));
 	else if (c->symbols_failed && c->opt->files.max_bytes)
-		line("symbols",
-		     "could not be appended to %u of the traces: --max-size leaves only %s",
-		     c->symbols_failed, SIZE(limit_left(&c->writer.limit)));
+		summary_line("symbols",
+			     "could not be appended to %u of the traces: --max-size leaves only %s",
+			     c->symbols_failed, SIZE(limit_left(&c->writer.limit)));
 	else if (c->symbols_failed)
-		line("symbols",
-		     "could not be appended to %u of the traces; ms-snap --symbols=embed TRACE "
-		     "says why",
-		     c->symbols_failed);
+		summary_line(
+			"symbols",
+			"could not be appended to %u of the traces; ms-snap --symbols=embed TRACE "
+			"says why",
+			c->symbols_failed);
 }
 
 static void print_nothing(const struct control *c)
@@ -698,16 +561,16 @@ void summary_print(const struct control *c)
 	}
 	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid, became(c, room),
 		DURATION(c->end_ns - c->start_ns));
-	print_quality(c, m);
-	print_losses(c, m);
-	print_lost(c);
-	print_trouble(m);
+	summary_quality(c, m);
+	summary_losses(c, m);
+	summary_lost(c);
+	summary_trouble(m);
 	print_gaps(c, m);
 	print_hooks(c);
-	print_other_trouble(c, m);
+	summary_other_trouble(c, m);
 	print_left(c);
 	if (c->refused.text[0])
-		line("trouble", "not every program was recorded: %s", c->refused.text);
+		summary_line("trouble", "not every program was recorded: %s", c->refused.text);
 	if (m->stats.allocations && c->opt->session.sample_bytes)
 		print_sampled_heap(m, c->opt->session.sample_bytes);
 	else if (m->stats.allocations)
@@ -722,7 +585,7 @@ void summary_print(const struct control *c)
 		print_attached(c);
 	print_stacks(c, m);
 	if (m->guest.allocator[0])
-		line("allocator", "%s", m->guest.allocator);
+		summary_line("allocator", "%s", m->guest.allocator);
 	print_worst(c);
 	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
 		print_image(&c->images.v[i]);

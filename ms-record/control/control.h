@@ -115,6 +115,13 @@ void control_end(struct control *c, struct session *s, int how, int status);
 /* Stops the recording of all program images; the command keeps running. `why` is shown at the
  * end. */
 void control_stop(struct control *c, const char *why);
+/* Ends the recording of a process that outlives the command. */
+void control_leave(struct control *c, struct session *s);
+/* Tells whether all threads of a process have ended; only for kernels without pidfds, else
+ * false. */
+bool control_is_gone(const struct session *s);
+/* Frees sessions whose trace is closed. Returns true if any are left. */
+bool control_reap(struct control *c);
 /* Begins to record, or ends a pause that was asked for from outside. */
 void control_resume(struct control *c);
 /* Makes signals readable from c->signals and handshakes from c->listener. Forks the child, which
