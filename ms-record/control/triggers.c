@@ -31,7 +31,7 @@ struct trigger_state {
 };
 
 struct trigger_states {
-	char *cgroup; /* folder of the process's control group; NULL = not known */
+	char *cgroup; /* path of the process's control group; NULL = not known */
 	uint64_t cgroup_ns;
 	struct trigger_state v[];
 };
@@ -41,11 +41,11 @@ struct trigger_states {
 /* Finds the control group of a session's process, again from time to time. */
 static void find_cgroup(struct session *s, struct trigger_states *t, uint64_t now)
 {
-	char path[CGROUP_PATH];
+	char path[MS_CGROUP_PATH];
 	if (t->cgroup_ns && now - t->cgroup_ns < CGROUP_MOVED_NS)
 		return;
 	t->cgroup_ns = now;
-	if (!cgroup_find(s->process.folder, path) || (t->cgroup && !strcmp(t->cgroup, path)))
+	if (!ms_cgroup_find(s->process.folder, path) || (t->cgroup && !strcmp(t->cgroup, path)))
 		return;
 	free(t->cgroup);
 	t->cgroup = ms_xstrdup(path);
@@ -66,7 +66,7 @@ static const struct cgroup *cgroup_of(struct control *c, struct session *s,
 		*MS_PUSH(&c->acting.cgroups) = (struct cgroup){.path = ms_xstrdup(t->cgroup)};
 	struct cgroup *g = &c->acting.cgroups.v[i];
 	if (now - g->read_ns > CGROUP_AGE_NS) {
-		cgroup_read(g, CGROUP_ROOT);
+		cgroup_read(g, MS_CGROUP_ROOT);
 		g->read_ns = now;
 	}
 	return g;

@@ -22,6 +22,7 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/timed.h"
 #include "libcommon/base/err.h"
+#include "libcommon/proc/cgroup.h"
 #include "libcommon/proc/proc.h"
 #include "scan_work.h"
 #include "ms-record/base/descriptor.h"
@@ -63,23 +64,16 @@ static uint64_t number_in(int folder, const char *name, const char *label)
  * has a limit, too. */
 static uint64_t group_room(int proc)
 {
-	char text[4096], name[4300];
+	char path[MS_CGROUP_PATH];
+	struct ms_cgroup g;
 	uint64_t least = NO_LIMIT;
-	ms_proc_text_at(proc, "cgroup", text, sizeof text);
-	char *path = strstr(text, "0::/");
-	if (!path)
+	if (!ms_cgroup_find(proc, path))
 		return NO_LIMIT;
-	path += 3;
-	path[strcspn(path, "\n")] = '\0';
-	for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
-		*end = '\0';
-		snprintf(name, sizeof name, "/sys/fs/cgroup%s/memory.max", path);
-		uint64_t max = number_in(AT_FDCWD, name, "");
-		snprintf(name, sizeof name, "/sys/fs/cgroup%s/memory.current", path);
-		uint64_t now = number_in(AT_FDCWD, name, "");
-		if (max < NO_LIMIT && now < NO_LIMIT && (max < now || max - now < least))
-			least = max < now ? 0 : max - now;
-	}
+	ms_cgroup_begin(&g, AT_FDCWD, MS_CGROUP_ROOT, path);
+	while (ms_cgroup_next(&g))
+		if (g.max != UINT64_MAX && g.bytes != UINT64_MAX &&
+		    (g.max < g.bytes || g.max - g.bytes < least))
+			least = g.max < g.bytes ? 0 : g.max - g.bytes;
 	return least;
 }
 

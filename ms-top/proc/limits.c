@@ -11,74 +11,33 @@
 
 #include "history.h"
 #include "ms-top/cells/words.h"
+#include "libcommon/proc/cgroup.h"
 #include "libcommon/proc/proc.h"
 
 #define FAR_S (365.25 * 86400)
-#define NO_LIMIT (UINT64_C(1) << 60) /* values from here on mean "no limit" in cgroup v1 */
-
-/* Reads a file that holds one number. */
-static uint64_t number_at(int folder, const char *path)
-{
-	char text[32], *end;
-	if (!ms_proc_text_at(folder, path, text, sizeof text))
-		return SOURCE_UNKNOWN;
-	uint64_t v = strtoull(text, &end, 10);
-	return end == text ? SOURCE_UNKNOWN : v; /* "max" is not a number */
-}
 
 static uint64_t room_of(uint64_t max, uint64_t now)
 {
 	return max > now ? max - now : 0;
 }
 
-/* Reads the limits of a control group and its ancestors; the one with the least memory left
+/* Reads the limits of the control group and those around it; the one with the least memory left
  * counts. */
-static void read_groups(struct limits *l, int folder, const char *root, char *group,
-			const char *max_name, const char *now_name)
-{
-	char path[1200];
-	for (;;) {
-		snprintf(path, sizeof path, "../../sys/fs/cgroup%s%s/%s", root, group, max_name);
-		uint64_t max = number_at(folder, path);
-		snprintf(path, sizeof path, "../../sys/fs/cgroup%s%s/%s", root, group, now_name);
-		uint64_t now = max >= NO_LIMIT ? SOURCE_UNKNOWN : number_at(folder, path);
-		if (now != SOURCE_UNKNOWN &&
-		    (l->group_max == SOURCE_UNKNOWN ||
-		     room_of(max, now) < room_of(l->group_max, l->group_now))) {
-			l->group_max = max;
-			l->group_now = now;
-		}
-		char *slash = strrchr(group, '/');
-		if (!slash)
-			return;
-		*slash = 0;
-	}
-}
-
 static void read_cgroup(struct limits *l, int folder)
 {
-	char text[4096];
-	if (!ms_proc_text_at(folder, "cgroup", text, sizeof text))
+	char path[MS_CGROUP_PATH];
+	struct ms_cgroup g;
+	/* a group outside our namespace cannot be read */
+	if (!ms_cgroup_find(folder, path) || strstr(path, "/.."))
 		return;
-	for (char *line = text, *next; *line; line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = 0;
-		char *name = strchr(line, ':'), *group = name ? strchr(name + 1, ':') : NULL;
-		if (!group)
-			continue;
-		*group++ = 0;
-		/* a group outside our namespace cannot be read */
-		if (strncmp(group, "/..", 3) == 0 || strlen(group) > 1000)
-			continue;
-		if (strcmp(group, "/") == 0)
-			*group = 0;
-		if (!name[1])
-			read_groups(l, folder, "", group, "memory.max", "memory.current");
-		else if (strcmp(name + 1, "memory") == 0)
-			read_groups(l, folder, "/memory", group, "memory.limit_in_bytes",
-				    "memory.usage_in_bytes");
-	}
+	ms_cgroup_begin(&g, folder, "../../sys/fs/cgroup", path);
+	while (ms_cgroup_next(&g))
+		if (g.max != SOURCE_UNKNOWN && g.bytes != SOURCE_UNKNOWN &&
+		    (l->group_max == SOURCE_UNKNOWN ||
+		     room_of(g.max, g.bytes) < room_of(l->group_max, l->group_now))) {
+			l->group_max = g.max;
+			l->group_now = g.bytes;
+		}
 }
 
 static void read_space(struct limits *l, int folder)

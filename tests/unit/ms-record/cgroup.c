@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/unit/is.h"
 
@@ -30,12 +31,12 @@ static void put(const char *path, const char *text)
 
 static void found(const char *text, const char *want)
 {
-	char path[CGROUP_PATH] = "";
+	char path[MS_CGROUP_PATH] = "";
 	put("proc/cgroup", text);
 	char folder[100];
 	snprintf(folder, sizeof folder, "%s/proc", top);
 	int proc = open(folder, O_PATH | O_CLOEXEC);
-	bool is_found = cgroup_find(proc, path);
+	bool is_found = ms_cgroup_find(proc, path);
 	close(proc);
 	CHECK(is_found ? want && !strcmp(path, want) : !want, "'%s' of '%s'", path, text);
 }
@@ -51,7 +52,7 @@ static void check_find(void)
 {
 	found("0::/\n", "");
 	found("0::/user/app\n", "/user/app");
-	found("0::/../../app\n", "");
+	found("0::/../../app\n", "/../../app");
 	found("3:cpuset:/a\n4:memory:/b/c\n0::/d\n", "/memory/b/c");
 	found("0::/d\n4:cpu,memory:/b\n", "/memory/b");
 	found("4:memory:/\n0::/\n", "/memory");
@@ -90,6 +91,8 @@ static void check_two(void)
 	g = read_group("/not/here");
 	is("the top", g.own_bytes, 7);
 	is("no limit", g.limit, UINT64_MAX);
+	g = read_group("/../../app");
+	is("the top for a group outside", g.own_bytes, 7);
 }
 
 static void check_one(void)

@@ -266,10 +266,10 @@ static void check_group(void)
 	}
 	begin();
 	put(3, "cgroup", "0::/\n");
-	put(AT_FDCWD, "/sys/fs/cgroup//memory.max", "9\n");
-	put(AT_FDCWD, "/sys/fs/cgroup//memory.current", "4\n");
+	put(AT_FDCWD, "/sys/fs/cgroup/memory.max", "9\n");
+	put(AT_FDCWD, "/sys/fs/cgroup/memory.current", "4\n");
 	is("in the highest one alone", group_room(3), 5);
-	files[0].text[0] = '1';
+	strcpy(files[0].text, "1:name=systemd:/\n");
 	is("of another kind", group_room(3), NO_LIMIT);
 }
 
