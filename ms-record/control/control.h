@@ -18,6 +18,7 @@
 #include "files.h"
 #include "images.h"
 #include "ms-record/launch/launch.h"
+#include "requests.h"
 #include "ms-record/scan/scan.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -64,6 +65,7 @@ struct control {
 	struct writer writer;
 	struct drain drain;
 	struct scanner *scanner;
+	struct requests requests;
 	struct tell tell;
 	struct acting acting; /* state of --when */
 	struct run run;

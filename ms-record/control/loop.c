@@ -518,6 +518,7 @@ void control_free(struct control *c)
 	writer_stop(&c->writer, give_up, c);
 	images_free(c);
 	tell_free(&c->tell);
+	requests_free(&c->requests);
 	output_free(c->first);
 	files_done(&c->files);
 	descriptor_close(c->listener);

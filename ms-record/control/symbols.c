@@ -2,6 +2,7 @@
  * Symbols are appended by a child, `ms-snap --symbols=embed`, with limits on time and memory, so
  * that corrupt debug information cannot cost the trace.
  */
+#include "child.h"
 #include "control.h"
 
 #include <errno.h>
@@ -71,12 +72,6 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 		signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails instead of
 					     killing */
 	}
-	int null = open("/dev/null", O_RDWR);
-	if (null >= 0)
-		for (int fd = 0; fd < (c->opt->verbose ? 2 : 3); fd++)
-			dup2(null, fd);
-	setpgid(0, 0); /* so that Ctrl-C reaches only ms-record, which then ends the child */
-	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
 	snprintf(held, sizeof held, "held:/proc/self/fd/%d", list);
 	char *const words[WORDS] = {"ms-snap",
 				    "--symbols=embed",
@@ -113,7 +108,7 @@ struct jobs {
 
 static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)
 {
-	pid_t pid = fork();
+	pid_t pid = child_fork(c, -1, c->opt->verbose ? STDERR_FILENO : -1);
 	if (pid == 0) {
 		char *words[WORDS + BATCH_MAX + 1] = {0};
 		for (size_t i = 0; i < count; i++)

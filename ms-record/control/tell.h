@@ -15,8 +15,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "ms-record/drain/drain_requests.h"
-
 struct control;
 struct ms_err;
 
@@ -60,16 +58,9 @@ struct tell_job {
 	struct tell_job *next;
 	int fd;
 	enum tell_verb verb;
-	/* TELL_SCANNED: the scan is over, and what it found is not all in the trace yet */
-	enum {
-		TELL_NEW,
-		TELL_REQUESTED,
-		TELL_WRITING,
-		TELL_CLOSING,
-		TELL_SCANNING,
-		TELL_SCANNED
-	} step;
-	struct drain_request request;
+	enum { TELL_NEW, TELL_MERGING, TELL_WRITING, TELL_CLOSING, TELL_SCANNING } step;
+	uint64_t request; /* number of its request to the draining thread */
+	char name[256];
 	char how, *said; /* answer of a scan that is over; said: NULL = none */
 };
 
@@ -89,9 +80,6 @@ int tell_start(struct tell *t);
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
 /* Receives requests, and continues jobs in progress. Never blocks. */
 void tell_turn(struct control *c);
-/* Tells whether the draining thread, which takes one request at a time, has one, or its result is
- * being written. */
-bool tell_requests(const struct tell *t);
 /* Answers all requests to stop. Call once the traces are finished. */
 void tell_over(struct control *c);
 void tell_free(struct tell *t);

@@ -110,7 +110,7 @@ static void take_request(struct tell *t, int fd)
 	while (*last)
 		last = &(*last)->next;
 	*job = (struct tell_job){.fd = fd, .verb = verb};
-	strncpy(job->request.name, name, sizeof job->request.name - 1);
+	strncpy(job->name, name, sizeof job->name - 1);
 	*last = job;
 }
 
@@ -157,9 +157,9 @@ static void all_figures(const struct control *c, struct figures *f, uint64_t *by
 	}
 }
 
-static bool answer_status(const struct control *c, struct tell_job *j)
+static bool answer_status(const struct control *c, const struct tell_job *j)
 {
-	struct figures f = j->request.figures;
+	struct figures f = c->requests.sent.figures;
 	uint64_t bytes, started = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
 	char waiting[48] = "";
 	size_t n = 0;
@@ -181,18 +181,18 @@ static bool answer_status(const struct control *c, struct tell_job *j)
 
 /* ---- doing ---- */
 
-static void send_request(struct control *c, struct tell_job *j, enum drain_request_kind kind)
+/* Asks for a mark in all images, or if `name` is NULL for all to be written. */
+static void ask_all(struct control *c, struct tell_job *j, const char *name)
 {
-	j->request.kind = kind;
-	j->step = TELL_REQUESTED;
-	drain_requests_send(&c->drain, &j->request);
+	j->request = requests_add(&c->requests, DRAIN_ALL, name, false);
+	j->step = TELL_WRITING;
 }
 
 /* Begins a job. Returns true if it was answered immediately, so that the job is done. */
 static bool begin(struct control *c, struct tell_job *j)
 {
 	bool over = c->stopped || c->over;
-	char label[sizeof j->request.name + 16];
+	char label[sizeof j->name + 16];
 	if (over && (j->verb == TELL_MARK || j->verb >= TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
 		     j->verb == TELL_RESUME))
 		return answer(j->fd, '1', "recording has stopped");
@@ -200,10 +200,10 @@ static bool begin(struct control *c, struct tell_job *j)
 		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
 	switch (j->verb) {
 	case TELL_MARK:
-		send_request(c, j, DRAIN_MARK);
+		ask_all(c, j, j->name);
 		return false;
 	case TELL_FLUSH:
-		send_request(c, j, DRAIN_FLUSH);
+		ask_all(c, j, NULL);
 		return false;
 	case TELL_PAUSE:
 		if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE))
@@ -235,8 +235,7 @@ static bool begin(struct control *c, struct tell_job *j)
 		j->step = TELL_SCANNING;
 		return false;
 	case TELL_RESIDENT:
-		snprintf(label, sizeof label, "resident%s%s", *j->request.name ? ":" : "",
-			 j->request.name);
+		snprintf(label, sizeof label, "resident%s%s", *j->name ? ":" : "", j->name);
 		if (!scanner_ask(c->scanner, label, false))
 			return answer(j->fd, '1',
 				      "leak scans, which measure resident memory, are off: "
@@ -244,15 +243,23 @@ static bool begin(struct control *c, struct tell_job *j)
 		j->step = TELL_SCANNING;
 		return false;
 	}
-	send_request(c, j, DRAIN_REFRESH);
+	j->request = requests_add(&c->requests, DRAIN_NONE, NULL, false);
+	j->step = TELL_MERGING;
 	return false;
 }
 
-bool tell_requests(const struct tell *t)
+/* Notes the answer of a scan that is over, and has what it found written. Returns true if the job
+ * was answered. */
+static bool scanned(struct control *c, struct tell_job *j)
 {
-	for (const struct tell_job *j = t->first; j; j = j->next)
-		if (j->step == TELL_REQUESTED || j->step == TELL_WRITING)
-			return true;
+	const char *said = scanner_answer(c->scanner);
+	if (!said)
+		return false;
+	if (!*said)
+		return answer(j->fd, '1', "none of the processes it records is still running");
+	j->how = scanner_answered_all(c->scanner) ? '0' : TELL_NOT_DONE;
+	j->said = ms_xstrdup(said);
+	ask_all(c, j, NULL);
 	return false;
 }
 
@@ -261,29 +268,18 @@ static bool go_on(struct control *c, struct tell_job *j)
 {
 	if (j->step == TELL_NEW && begin(c, j))
 		return true;
-	if (j->step == TELL_REQUESTED && __atomic_load_n(&j->request.done, __ATOMIC_ACQUIRE)) {
-		if (j->verb == TELL_STATUS)
-			return answer_status(c, j);
-		j->step = TELL_WRITING;
-		if (j->request.kind == DRAIN_REFRESH)
-			j->request.ticket = 0;
-	}
-	const char *scanned = j->step == TELL_SCANNING ? scanner_answer(c->scanner) : NULL;
-	if (scanned && !*scanned)
-		return answer(j->fd, '1', "none of the processes it records is still running");
-	if (scanned) {
-		j->how = scanner_answered_all(c->scanner) ? '0' : TELL_NOT_DONE;
-		j->said = ms_xstrdup(scanned);
-		j->step = TELL_SCANNED;
-	}
-	if (j->step == TELL_SCANNED && !tell_requests(&c->tell) && c->drain.started)
-		send_request(c, j, DRAIN_FLUSH);
-	if (j->said && !c->drain.started)
-		return answer(j->fd, j->how, "%s", j->said);
+	if (j->step == TELL_SCANNING && scanned(c, j))
+		return true;
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late))
 		return answer(j->fd, '0', "%s", "");
-	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->request.ticket))
+	const struct requests *r = &c->requests;
+	bool done = j->step == TELL_MERGING   ? j->request <= r->merged
+		    : j->step == TELL_WRITING ? j->request <= r->written
+					      : false;
+	if (!done)
 		return false;
+	if (j->verb == TELL_STATUS)
+		return answer_status(c, j);
 	for (const struct session *s = c->sessions; s; s = s->next)
 		if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 			return answer(j->fd, '1', "%s", s->out->err.text);
@@ -293,11 +289,9 @@ static bool go_on(struct control *c, struct tell_job *j)
 void tell_turn(struct control *c)
 {
 	struct tell *t = &c->tell;
-	if (t->epoll < 0)
-		return;
-	receive_requests(t);
-	if (triggers_request(c)) /* the draining thread takes one request at a time */
-		return;
+	requests_look(c);
+	if (t->epoll >= 0)
+		receive_requests(t);
 	/* Jobs are processed one at a time. But a scan may take long, so the jobs behind it are
 	 * processed while it runs, except further scans and stops. */
 	bool scans = false;
@@ -308,12 +302,12 @@ void tell_turn(struct control *c)
 			MS_FREE(j->said, j);
 			continue;
 		}
-		bool scanning = j->step == TELL_SCANNING || j->step == TELL_SCANNED;
-		scans |= scanning;
-		if (!waits && !scanning)
-			return;
+		scans |= j->step == TELL_SCANNING;
+		if (!waits && j->step != TELL_SCANNING)
+			break;
 		at = &j->next;
 	}
+	requests_send(c);
 }
 
 void tell_over(struct control *c)

@@ -273,7 +273,6 @@ void triggers_over(struct control *c, struct session *s)
 void triggers_start(struct control *c)
 {
 	c->acting.log = -1;
-	c->acting.collected = 1;
 	c->acting.counts = ms_xcalloc(c->opt->triggers.n + 1, sizeof *c->acting.counts);
 }
 
@@ -303,6 +302,6 @@ void triggers_done(struct control *c)
 		free(a->cgroups.v[i].path);
 	if (a->counts) /* else triggers_start was not called, and `log` is not set */
 		descriptor_close(a->log);
-	MS_FREE(a->counts, a->cgroups.v, a->next.v, a->sent.v, a->log_path);
+	MS_FREE(a->counts, a->cgroups.v, a->log_path);
 	*a = (struct acting){.log = -1};
 }

@@ -13,7 +13,6 @@
 
 #include "libcommon/base/arena.h"
 #include "ms-record/base/cgroup.h"
-#include "ms-record/drain/drain_requests.h"
 #include "triggers_parse.h"
 
 struct control;
@@ -37,24 +36,33 @@ struct trigger_count {
 				   had no limit */
 };
 
-struct firing;
-struct trigger_run;
-struct trigger_state;
+/* Holds a trigger that has fired, until its last action is over. */
+struct firing {
+	struct firing *next;
+	const struct trigger *trigger;
+	size_t index;
+	uint32_t image;
+	pid_t pid;
+	uint64_t rss;
+	char *program, *trace;
+	uint64_t request; /* number of the request that has its marks */
+	unsigned scans;   /* actions that are scans and not over */
+	uint64_t asked;   /* ticket of the current scan; 0 = none */
+	bool scanned, flushed, stopped;
+	/* its command: time when everything else was done, 0 = not yet; 0 = it waits for others to
+	 * end, -1 = it could not be started */
+	uint64_t due_ns, start_ns;
+	pid_t child;
+	bool late; /* the command took too long */
+};
 
 struct acting {
 	struct trigger_count *counts; /* one for each trigger */
 	uint64_t look_ns;             /* time of the next look */
 	struct firing *first;
 	MS_ARRAY(struct cgroup) cgroups;
-	/* Marks for the draining thread: those collected for the next request, and those of the
-	 * request in progress. A span of requests is numbered: firings wait for their own. */
-	struct drain_marks next, sent;
-	struct drain_request request;
-	bool requested;
-	uint64_t collected, merged, written; /* number of the next request; of the last one merged,
-						and written */
-	struct trigger_run *runs;
-	int log; /* output of commands; -1 = not open */
+	unsigned running; /* number of commands that run */
+	int log;          /* output of commands; -1 = not open */
 	char *log_path;
 };
 
@@ -63,15 +71,13 @@ void triggers_start(struct control *c);
 void triggers_turn(struct control *c);
 /* Returns the time of the next look; UINT64_MAX = there are no triggers. */
 uint64_t triggers_next(const struct control *c);
-/* Tells whether the draining thread has a request of triggers. */
-bool triggers_request(const struct control *c);
 /* Judges a program image that is over for the last time: allocations may have failed since. */
 void triggers_over(struct control *c, struct session *s);
 /* Runs the commands that are left and waits for all. Call once the traces are finished. */
 void triggers_end(struct control *c);
 void triggers_done(struct control *c);
 
-/* ---- between triggers.c and triggers_act.c ---- */
+/* ---- between triggers.c, triggers_act.c and triggers_run.c ---- */
 
 /* Begins the actions of a trigger. `rss`: resident bytes. */
 void triggers_fire(struct control *c, struct session *s, size_t index, uint64_t rss);
@@ -79,11 +85,6 @@ void triggers_fire(struct control *c, struct session *s, size_t index, uint64_t 
 bool triggers_acts(const struct control *c, uint32_t image, size_t index);
 /* Goes on with all actions. */
 void triggers_act(struct control *c);
-/* Runs the command of a trigger as soon as fewer than TRIGGER_RUNS are running. Keeps none of the
- * arguments. */
-void triggers_run(struct control *c, size_t index, const char *program, pid_t pid, uint64_t rss,
-		  const char *trace);
-/* Starts commands that wait, and looks for those that ended. Returns whether any are left. */
-bool triggers_runs(struct control *c);
-/* Ends all commands. */
-void triggers_kill(struct control *c);
+/* Starts the command of a firing once fewer than TRIGGER_RUNS are running, and looks whether it has
+ * ended: then returns true. Unless it is `wanted` any longer, it is ended, or not started. */
+bool triggers_run(struct control *c, struct firing *f, bool wanted);

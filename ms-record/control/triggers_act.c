@@ -7,78 +7,10 @@
 #include "control.h"
 #include "triggers.h"
 
-/* Holds a trigger that has fired, until its last action has begun. */
-struct firing {
-	struct firing *next;
-	const struct trigger *trigger;
-	size_t index;
-	uint32_t image;
-	pid_t pid;
-	uint64_t rss;
-	char *program, *trace;
-	uint64_t request; /* number of the request that has its marks */
-	unsigned scans;   /* actions that are scans and not over */
-	uint64_t asked;   /* ticket of the current scan; 0 = none */
-	bool scanned, flushed, stopped;
-};
-
-/* ---- requests to the draining thread ---- */
-
-/* Adds a mark to the next request, and returns the number of that request. */
-static uint64_t add_mark(struct acting *a, uint32_t image, const char *name, bool checkpoint)
-{
-	*MS_PUSH(&a->next) = (struct drain_mark){image, name, checkpoint};
-	return a->collected;
-}
-
-/* Sends the marks that were collected, unless the draining thread has a request already; it takes
- * one at a time. */
-static void send_marks(struct control *c)
-{
-	struct acting *a = &c->acting;
-	if (a->requested || !a->next.n || tell_requests(&c->tell))
-		return;
-	struct drain_marks swap = a->sent;
-	a->sent = a->next;
-	a->next = swap;
-	a->next.n = 0;
-	a->collected++;
-	a->requested = true;
-	a->request.kind = DRAIN_MARKS;
-	a->request.marks = &a->sent;
-	drain_requests_send(&c->drain, &a->request);
-}
-
-bool triggers_request(const struct control *c)
-{
-	const struct acting *a = &c->acting;
-	return a->requested && c->drain.started &&
-	       !__atomic_load_n(&a->request.done, __ATOMIC_ACQUIRE);
-}
-
-/* Looks how far the request in progress is. */
-static void follow_marks(struct control *c)
-{
-	struct acting *a = &c->acting;
-	if (!c->drain.started) { /* nothing more is merged, and all is written */
-		a->requested = false;
-		a->merged = a->written = UINT64_MAX;
-		return;
-	}
-	if (a->requested && !triggers_request(c)) {
-		a->requested = false;
-		a->merged = a->collected - 1;
-	}
-	if (a->written < a->merged && writer_reached(&c->writer, a->request.ticket))
-		a->written = a->merged;
-}
-
-/* ---- firings ---- */
-
 bool triggers_acts(const struct control *c, uint32_t image, size_t index)
 {
 	const struct firing *f = c->acting.first;
-	while (f && (f->image != image || f->index != index))
+	while (f && (f->image != image || f->index != index || f->due_ns))
 		f = f->next;
 	return f != NULL;
 }
@@ -102,9 +34,9 @@ void triggers_fire(struct control *c, struct session *s, size_t index, uint64_t 
 		control_resume(c);
 	if (t->label || s->ending != SESSION_RUNS)
 		return;
-	f->request = add_mark(&c->acting, s->image, t->text, t->actions & TRIGGER_CHECKPOINT);
+	f->request = requests_add(&c->requests, s->image, t->text, t->actions & TRIGGER_CHECKPOINT);
 	for (size_t i = 0; i < t->marks.n; i++)
-		add_mark(&c->acting, s->image, t->marks.v[i], false);
+		requests_add(&c->requests, s->image, t->marks.v[i], false);
 }
 
 /* Returns the session of a program image; NULL = its trace is closed. */
@@ -139,58 +71,63 @@ static bool scan(struct control *c, struct firing *f, struct session *s)
 	return true;
 }
 
-/* Goes on with a firing. Returns true once nothing more is to be done. */
+/* Goes on with a firing. Returns true once nothing more is to be done before its command. */
 static bool act(struct control *c, struct firing *f)
 {
-	struct acting *a = &c->acting;
+	const struct requests *r = &c->requests;
 	const struct trigger *t = f->trigger;
 	struct session *s = session_of(c, f->image);
 	bool stops = t->actions & TRIGGER_STOP;
-	if (f->request > a->merged || !scan(c, f, s))
+	if (f->request > r->merged || !scan(c, f, s))
 		return false;
 	if (!t->command && !stops)
 		return true;
 	if (f->scanned && !f->flushed) {
 		f->flushed = true;
-		f->request = add_mark(a, f->image, NULL, false);
+		f->request = requests_add(&c->requests, f->image, NULL, false);
 	}
-	if (f->request > a->written || (s && s->ending != SESSION_RUNS))
+	if (f->request > r->written || (s && s->ending != SESSION_RUNS))
 		return false;
 	if (stops && !f->stopped) {
 		f->stopped = true;
 		control_stop(c, "--when");
 	}
-	if (!t->command)
-		return true;
-	if (stops && (c->sessions || !(c->symbols_done || c->symbols_late || c->over)))
-		return false;
-	triggers_run(c, f->index, f->program, f->pid, f->rss, f->trace);
-	return true;
+	return !t->command || !stops ||
+	       (!c->sessions && (c->symbols_done || c->symbols_late || c->over));
 }
 
-void triggers_act(struct control *c)
+/* Goes on with all that fired, and with their commands, unless these are not `wanted` any longer.
+ * Returns whether commands are left. */
+static bool act_on_all(struct control *c, bool wanted)
 {
-	follow_marks(c);
+	bool left = false;
+	requests_look(c);
 	for (struct firing **at = &c->acting.first, *f; (f = *at);) {
-		if (!act(c, f)) {
+		bool over = !f->due_ns && act(c, f);
+		if (over && f->trigger->command)
+			f->due_ns = clock_mono();
+		if (f->due_ns)
+			over = triggers_run(c, f, wanted);
+		if (!over) {
+			left |= f->due_ns != 0;
 			at = &f->next;
 			continue;
 		}
 		*at = f->next;
 		MS_FREE(f->program, f->trace, f);
 	}
-	send_marks(c);
-	triggers_runs(c);
+	return left;
+}
+
+void triggers_act(struct control *c)
+{
+	act_on_all(c, true);
 }
 
 void triggers_end(struct control *c)
 {
-	if (c->opt->triggers.n)
-		triggers_act(c);
-	while (triggers_runs(c)) {
+	while (act_on_all(c, !c->skip_symbols)) {
 		control_read_signals(c);
-		if (c->skip_symbols)
-			triggers_kill(c);
 		usleep(10000);
 	}
 }

@@ -58,6 +58,15 @@ static char *word(char **s)
 	return at;
 }
 
+/* Says that the `n` bytes typed are no `what`; near: the nearest that is. */
+static int unknown(struct ms_err *err, const char *what, const char *typed, size_t n,
+		   const struct ms_meant *near, const char *all)
+{
+	return ms_err_set(err, "unknown %s '%.*s': %s%s%suse %s", what, (int)n, typed,
+			  near->word ? "did you mean '" : "", near->word ?: "",
+			  near->word ? "'? Otherwise " : "", all);
+}
+
 /* ---- conditions ---- */
 
 /* Reads "> 2GiB" or "> 90%". */
@@ -126,9 +135,7 @@ static int find_figure(struct trigger *t, const char *s, size_t n, struct ms_err
 			return 0;
 		ms_meant_try(&near, s, n, figures[i]);
 	}
-	return ms_err_set(err, "unknown condition '%.*s': %s%s%suse " CONDITIONS, (int)n, s,
-			  near.word ? "did you mean '" : "", near.word ? near.word : "",
-			  near.word ? "'? Otherwise " : "");
+	return unknown(err, "condition", s, n, &near, CONDITIONS);
 }
 
 static int parse_condition(struct trigger *t, char *s, struct ms_err *err)
@@ -234,9 +241,7 @@ static int parse_action(struct trigger *t, const char *s, struct ms_err *err)
 		*MS_PUSH(&t->marks) = s + 5;
 		return 0;
 	}
-	return ms_err_set(err, "unknown action '%s': %s%s%suse " ACTIONS, s,
-			  near.word ? "did you mean '" : "", near.word ? near.word : "",
-			  near.word ? "'? Otherwise " : "");
+	return unknown(err, "action", s, strlen(s), &near, ACTIONS);
 }
 
 static int parse_actions(struct trigger *t, char *s, struct ms_err *err)

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,27 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "control.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
 #include "ms-record/base/descriptor.h"
 #include "triggers.h"
-
-extern char **environ;
-
-#define VARIABLES 4u
-
-struct trigger_run {
-	struct trigger_run *next;
-	size_t index; /* of its trigger */
-	pid_t pid;    /* 0 = it waits for others to end */
-	bool over;    /* it took too long */
-	uint64_t start_ns;
-	char *about; /* for whom it runs */
-	char *variables[VARIABLES];
-};
-
-/* ---- output ---- */
 
 /* Opens FILE.log, which has what commands print; without a regular file that is discarded. */
 static int open_log(struct control *c)
@@ -61,110 +46,79 @@ static int open_log(struct control *c)
 	return a->log;
 }
 
-/* ---- one command ---- */
-
-/* Tells whether one of the command's own variables has the name of `entry`. */
-static bool is_replaced(const struct trigger_run *r, const char *entry)
+/* Sets a variable of the command. */
+static void set(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void set(const char *name, const char *fmt, ...)
 {
-	size_t n = strcspn(entry, "=") + 1;
-	for (size_t i = 0; i < VARIABLES; i++)
-		if (strncmp(r->variables[i], entry, n) == 0)
-			return true;
-	return false;
+	char *value;
+	va_list ap;
+	va_start(ap, fmt);
+	if (vasprintf(&value, fmt, ap) < 0 || setenv(name, value, 1))
+		_exit(127);
+	va_end(ap);
 }
 
-/* Makes the environment of a command: ours, and its own variables. To be freed, but not what it
- * points to. */
-static char **environment(struct trigger_run *r)
+/* Executes the command of a firing, in the child. */
+static _Noreturn void execute(const struct control *c, const struct firing *f)
 {
-	size_t n = VARIABLES;
-	for (size_t i = 0; environ[i]; i++)
-		n++;
-	char **v = ms_xrealloc(NULL, n + 1, sizeof *v);
-	memcpy((void *)v, (const void *)r->variables, sizeof r->variables);
-	n = VARIABLES;
-	for (size_t i = 0; environ[i]; i++)
-		if (!is_replaced(r, environ[i]))
-			v[n++] = environ[i];
-	v[n] = NULL;
-	return v;
-}
-
-/* Returns the folders in which commands are looked up: the last is the one of ms-record, so that
- * ms-report is found. */
-static char *search_path(void)
-{
+	/* A command that reads a pipe would take the trace from its reader. */
+	const char *trace = c->files.folder ? f->trace : "";
 	const char *path = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
-	char *own = launch_own_file("ms-report"), *to;
-	if (asprintf(&to, "PATH=%s%s%.*s", path, own ? ":" : "",
-		     own ? (int)(strrchr(own, '/') - own) : 0, own ?: "") < 0)
-		ms_out_of_memory();
-	free(own);
-	return to;
+	char *own = launch_own_file("ms-report");
+	/* A name that begins with a dash would be taken for an option. */
+	set("MEMSCOPE_TRACE", "%s%s", *trace == '-' ? "./" : "", trace);
+	set("MEMSCOPE_PID", "%d", (int)f->pid);
+	set("MEMSCOPE_RSS", "%" PRIu64, f->rss);
+	/* our own folder last, so that ms-report is found */
+	set("PATH", "%s%s%.*s", path, own ? ":" : "", own ? (int)(strrchr(own, '/') - own) : 0,
+	    own ?: "");
+	execl("/bin/sh", "sh", "-c", f->trigger->command, NULL);
+	_exit(127);
 }
 
-/* Starts the command in a process group of its own, with the signal mask that ms-record had. */
-static int spawn(const struct control *c, struct trigger_run *r, const char *command, int log)
+static void start(struct control *c, struct firing *f)
 {
-	char *const words[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
-	char **env = environment(r);
-	sigset_t usual;
-	posix_spawnattr_t how;
-	posix_spawn_file_actions_t files;
-	sigemptyset(&usual);
-	sigaddset(&usual, SIGPIPE);
-	sigaddset(&usual, SIGXFSZ);
-	posix_spawnattr_init(&how);
-	posix_spawn_file_actions_init(&files);
-	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-					       POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&how, 0);
-	posix_spawnattr_setsigmask(&how, &c->launch.mask);
-	posix_spawnattr_setsigdefault(&how, &usual);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, log, 1);
-	posix_spawn_file_actions_adddup2(&files, log, 2);
-	int e = posix_spawn(&r->pid, "/bin/sh", &files, &how, words, env);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&how);
-	free((void *)env);
-	return e;
-}
-
-static void start(struct control *c, struct trigger_run *r)
-{
-	const struct trigger *t = &c->opt->triggers.v[r->index];
-	struct trigger_count *count = &c->acting.counts[r->index];
+	const struct trigger *t = f->trigger;
+	struct trigger_count *count = &c->acting.counts[f->index];
+	char time[MS_UNIT_BUF], *about;
 	int log = open_log(c);
-	dprintf(log, "ms-record: %s: %s\n", r->about, t->typed);
-	r->start_ns = clock_mono();
-	int e = spawn(c, r, t->command, log);
+	if (asprintf(&about, "%s: %s (pid %d): %s",
+		     ms_format_duration(time, f->due_ns - c->start_ns), f->program, (int)f->pid,
+		     t->text) < 0)
+		ms_out_of_memory();
+	ms_one_line(about);
+	dprintf(log, "ms-record: %s: %s\n", about, t->typed);
+	free(about);
+	f->start_ns = clock_mono();
+	f->child = child_fork(c, log, log);
+	if (!f->child)
+		execute(c, f);
 	count->runs++;
-	if (!e)
+	c->acting.running++;
+	if (f->child > 0)
 		return;
-	r->pid = -1;
 	count->failed++;
-	snprintf(count->why, sizeof count->why, "%s", strerror(e));
+	snprintf(count->why, sizeof count->why, "%s", strerror(errno));
 }
 
 /* Looks whether a command has ended, and notes how. */
-static bool has_ended(struct control *c, struct trigger_run *r)
+static bool has_ended(struct control *c, struct firing *f)
 {
-	struct trigger_count *count = &c->acting.counts[r->index];
+	struct trigger_count *count = &c->acting.counts[f->index];
 	int status = 0;
-	if (r->pid < 0)
+	if (f->child < 0)
 		return true;
-	if (!r->over && clock_mono() - r->start_ns > TRIGGER_RUN_NS) {
-		r->over = true;
-		kill(-r->pid, SIGKILL);
+	if (!f->late && clock_mono() - f->start_ns > TRIGGER_RUN_NS) {
+		f->late = true;
+		kill(-f->child, SIGKILL);
 	}
-	pid_t got = waitpid(r->pid, &status, WNOHANG);
+	pid_t got = waitpid(f->child, &status, WNOHANG);
 	if (got == 0 || (got < 0 && errno == EINTR))
 		return false;
 	if (got < 0 || status == 0) /* as the first process of a container we reap all */
 		return true;
 	count->failed++;
-	if (r->over)
+	if (f->late)
 		snprintf(count->why, sizeof count->why, "killed after a minute");
 	else if (WIFSIGNALED(status))
 		snprintf(count->why, sizeof count->why, "killed by signal %d", WTERMSIG(status));
@@ -173,65 +127,17 @@ static bool has_ended(struct control *c, struct trigger_run *r)
 	return true;
 }
 
-static void drop(struct trigger_run *r)
+bool triggers_run(struct control *c, struct firing *f, bool wanted)
 {
-	for (size_t i = 0; i < VARIABLES; i++)
-		free(r->variables[i]);
-	MS_FREE(r->about, r);
-}
-
-/* ---- all ---- */
-
-void triggers_run(struct control *c, size_t index, const char *program, pid_t pid, uint64_t rss,
-		  const char *trace)
-{
-	struct trigger_run **last = &c->acting.runs, *r = ms_xcalloc(1, sizeof *r);
-	char time[MS_UNIT_BUF];
-	if (!c->files.folder) /* a command that reads a pipe would take the trace from its reader */
-		trace = "";
-	while (*last)
-		last = &(*last)->next;
-	*last = r;
-	r->index = index;
-	ms_format_duration(time, clock_mono() - c->start_ns);
-	r->variables[3] = search_path();
-	/* A name that begins with a dash would be taken for an option. */
-	if (asprintf(&r->variables[0], "MEMSCOPE_TRACE=%s%s", *trace == '-' ? "./" : "", trace) <
-		    0 ||
-	    asprintf(&r->variables[1], "MEMSCOPE_PID=%d", (int)pid) < 0 ||
-	    asprintf(&r->variables[2], "MEMSCOPE_RSS=%" PRIu64, rss) < 0 ||
-	    asprintf(&r->about, "%s: %s (pid %d): %s", time, program, (int)pid,
-		     c->opt->triggers.v[index].text) < 0)
-		ms_out_of_memory();
-	ms_one_line(r->about);
-}
-
-bool triggers_runs(struct control *c)
-{
-	unsigned running = 0;
-	for (struct trigger_run **at = &c->acting.runs, *r; (r = *at);) {
-		if (!r->pid && running < TRIGGER_RUNS)
-			start(c, r);
-		if (r->pid && has_ended(c, r)) {
-			*at = r->next;
-			drop(r);
-			continue;
-		}
-		running += r->pid != 0;
-		at = &r->next;
-	}
-	return c->acting.runs != NULL;
-}
-
-void triggers_kill(struct control *c)
-{
-	for (struct trigger_run **at = &c->acting.runs, *r; (r = *at);) {
-		if (r->pid > 0) {
-			kill(-r->pid, SIGKILL);
-			at = &r->next;
-			continue;
-		}
-		*at = r->next;
-		drop(r);
-	}
+	struct acting *a = &c->acting;
+	if (!wanted && f->child > 0)
+		kill(-f->child, SIGKILL);
+	if (!wanted && !f->child)
+		return true;
+	if (!f->child && a->running < TRIGGER_RUNS)
+		start(c, f);
+	if (!f->child || !has_ended(c, f))
+		return false;
+	a->running--;
+	return true;
 }

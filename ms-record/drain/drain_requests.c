@@ -17,11 +17,16 @@ void drain_requests_send(struct drain *d, struct drain_request *r)
 	wake_up(&d->wake);
 }
 
+static bool is_for(const struct drain_mark *m, const struct session *s)
+{
+	return m->image == s->image || m->image == DRAIN_ALL;
+}
+
 /* Tells whether the request names a mark for the session. */
 static bool has_mark(const struct drain_request *r, const struct session *s)
 {
-	for (size_t i = 0; i < r->marks->n; i++)
-		if (r->marks->v[i].image == s->image)
+	for (size_t i = 0; i < r->marks.n; i++)
+		if (is_for(&r->marks.v[i], s))
 			return true;
 	return false;
 }
@@ -30,11 +35,12 @@ static bool has_mark(const struct drain_request *r, const struct session *s)
 static void insert_marks(struct session *s, const struct drain_marks *marks)
 {
 	uint64_t ns = clock_ns(&s->clock, s->drained->request_stamp);
-	__atomic_store_n(&s->kept_for_sure, 1, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < marks->n; i++) {
 		const struct drain_mark *m = &marks->v[i];
-		if (m->image != s->image)
+		if (!is_for(m, s))
 			continue;
+		if (m->image == s->image)
+			__atomic_store_n(&s->kept_for_sure, 1, __ATOMIC_RELEASE);
 		if (m->checkpoint)
 			session_batch(s)->checkpoint = true;
 		if (m->name)
@@ -54,7 +60,7 @@ void drain_requests_take(struct drain *d)
 	for (size_t i = 0; i < d->sessions.n; i++) {
 		struct session *s = d->sessions.v[i];
 		pause_look(s);
-		if (r->kind == DRAIN_REFRESH || (r->kind == DRAIN_MARKS && !has_mark(r, s)))
+		if (!has_mark(r, s))
 			continue;
 		s->drained->request = r;
 		s->drained->request_stamp = clock_round(&s->clock);
@@ -78,10 +84,7 @@ void drain_requests_perform(struct session *s)
 	s->drained->request = NULL;
 	if (!r)
 		return;
-	if (r->kind == DRAIN_MARK)
-		merge_mark(s, r->name, clock_ns(&s->clock, s->drained->request_stamp), 0);
-	if (r->kind == DRAIN_MARKS)
-		insert_marks(s, r->marks);
+	insert_marks(s, &r->marks);
 	session_flush(s);
 }
 

@@ -14,14 +14,10 @@ struct drain;
 struct session;
 struct stats;
 
-enum drain_request_kind {
-	DRAIN_REFRESH, /* update the pause state now, and return the figures */
-	DRAIN_FLUSH,   /* write all events up to now */
-	DRAIN_MARK,    /* insert a mark, then flush */
-	DRAIN_MARKS,   /* insert the marks of `marks`, and flush the images that these name */
-};
+#define DRAIN_ALL UINT32_MAX        /* all program images */
+#define DRAIN_NONE (UINT32_MAX - 1) /* no program image */
 
-/* Describes a mark in one program image (its number), whose trace is then kept. */
+/* Describes a mark in one program image (its number), whose trace is then kept, or in all. */
 struct drain_mark {
 	uint32_t image;
 	const char *name; /* borrowed; NULL = only flush */
@@ -32,10 +28,10 @@ struct drain_marks {
 	size_t n, cap;
 };
 
+/* Asks for marks in the program images that they name, and for all of these images' events up to
+ * then to be written; for the pause state of all images to be updated; and for figures. */
 struct drain_request {
-	enum drain_request_kind kind;
-	char name[256];
-	const struct drain_marks *marks; /* for DRAIN_MARKS; borrowed until done */
+	struct drain_marks marks;
 	/* Results, valid once `done` is set: a ticket, and totals of the running program
 	 * images. */
 	uint64_t ticket; /* ticket of the last batch passed to the writing thread */

@@ -49,7 +49,7 @@ static void tell(const char *word)
 	}
 	if (verb > TELL_RESIDENT || (verb == TELL_MARK && !name[0]) ||
 	    (name[0] && verb != TELL_MARK && verb != TELL_RESIDENT) ||
-	    strlen(name) >= sizeof((struct drain_request *)0)->name)
+	    strlen(name) >= sizeof((struct tell_job *)0)->name)
 		abort();
 }
 

@@ -374,7 +374,7 @@ int main(void)
 {
 	static struct writer writer;
 	struct session *s = begin(&writer);
-	struct drain_request later = {.kind = DRAIN_FLUSH};
+	struct drain_request later = {0};
 	struct wake wake = {0};
 	struct scanner scanner = {.drain = &wake};
 	struct work w = {.scanner = &scanner,

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * --when: what is understood and what is refused, the shell text of commands, and when conditions
- * are true, by figures known beforehand.
+ * --when: what is understood and what is refused, the shell text of commands, when conditions are
+ * true, by figures known beforehand, and when commands are ended.
  */
 #include "ms-record/control/triggers.c" /* it belongs to a tool, of which there is no library */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "libcommon/base/err.h"
 #include "tests/unit/is.h"
@@ -209,6 +213,99 @@ static void check_conditions(void)
 	FIRES("live grows 100 in 1s: stop", 250, 1 << 0 | 1 << 3, 100, 150, 199, 200);
 }
 
+/* ---- commands ---- */
+
+/* Reads what commands print, up to the end of the last one that has the pipe, which is not read
+ * further than `room`. */
+static size_t printed(int fd, char *text, size_t room, const char *until)
+{
+	size_t n = 0;
+	text[0] = '\0';
+	for (ssize_t got; n < room - 1 && !(until && strstr(text, until)); n += (size_t)got) {
+		got = read(fd, text + n, room - 1 - n);
+		if (got <= 0)
+			break;
+		text[n + (size_t)got] = '\0';
+	}
+	return n;
+}
+
+/* Looks at a command until it has ended. */
+static void end(struct control *c, struct firing *f)
+{
+	while (!triggers_run(c, f, true))
+		usleep(1000);
+}
+
+/* A command, and what it has started, is ended after a minute and not before. */
+static void check_limit(void)
+{
+	struct control_options opt = {0};
+	struct trigger_count count = {0};
+	struct control c = {.opt = &opt, .acting = {.counts = &count}};
+	struct firing f = {.trigger = parsed("failed: exec:sleep 6000 & echo began; sleep 6000"),
+			   .program = (char[]){"p"},
+			   .trace = (char[]){"t"},
+			   .due_ns = 1};
+	char text[400];
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		abort();
+	c.acting.log = ends[1];
+	alarm(600); /* if nothing ends it */
+	is("it is started", triggers_run(&c, &f, true), false);
+	printed(ends[0], text, sizeof text, "began\n");
+	is("and not ended at once", triggers_run(&c, &f, true), false);
+	f.start_ns -= TRIGGER_RUN_NS - UINT64_C(30000000000);
+	is("nor half a minute early", triggers_run(&c, &f, true), false);
+	is("nor told to end", f.late, false);
+	is("nor as if it had failed", count.failed, 0);
+	f.start_ns -= UINT64_C(30000000000);
+	end(&c, &f);
+	close(ends[1]);
+	is("nothing of it is left", printed(ends[0], text, sizeof text, NULL), 0);
+	alarm(0);
+	is("it has run", count.runs, 1);
+	is("and failed", count.failed, 1);
+	is("why", strcmp(count.why, "killed after a minute"), 0);
+	is("none is running", c.acting.running, 0);
+	close(ends[0]);
+	triggers_free(&all);
+	all = (struct triggers){0};
+}
+
+/* No more than four run at a time, and one that is not wanted any longer is ended. */
+static void check_turns(void)
+{
+	struct control_options opt = {0};
+	struct trigger_count count = {0};
+	struct control c = {.opt = &opt, .acting = {.counts = &count}};
+	const struct trigger *t = parsed("failed: exec:exec sleep 6000");
+	struct firing f[TRIGGER_RUNS + 2] = {0};
+	c.acting.log = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (size_t i = 0; i < TRIGGER_RUNS + 2; i++) {
+		f[i] = (struct firing){.trigger = t, .program = (char[]){"p"}, .due_ns = 1};
+		f[i].trace = (char[]){"t"};
+		is("none has ended", triggers_run(&c, &f[i], true), false);
+	}
+	is("four run", count.runs, TRIGGER_RUNS);
+	is("the fifth waits", f[TRIGGER_RUNS].child, 0);
+	kill(f[1].child, SIGTERM);
+	end(&c, &f[1]);
+	is("why", strcmp(count.why, "signal 15"), 0);
+	is("now it is its turn", triggers_run(&c, &f[TRIGGER_RUNS], true), false);
+	is("five have run", count.runs, TRIGGER_RUNS + 1);
+	is("one that never ran is given up", triggers_run(&c, &f[TRIGGER_RUNS + 1], false), true);
+	for (size_t i = 0; i <= TRIGGER_RUNS; i++)
+		while (i != 1 && !triggers_run(&c, &f[i], false))
+			usleep(1000);
+	is("all were ended", count.failed, TRIGGER_RUNS + 1);
+	is("none is running", c.acting.running, 0);
+	close(c.acting.log);
+	triggers_free(&all);
+	all = (struct triggers){0};
+}
+
 int main(void)
 {
 	check_understood();
@@ -216,6 +313,8 @@ int main(void)
 	check_commands();
 	check_actions();
 	check_conditions();
+	check_limit();
+	check_turns();
 	triggers_free(&all);
 	return failures != 0;
 }
