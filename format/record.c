@@ -53,6 +53,29 @@ void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s)
 	ms_record_bytes(w, field, s, strlen(s));
 }
 
+void ms_record_members(struct ms_record_writer *w, const struct ms_member *list, size_t n,
+		       const void *row)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_member *m = &list[i];
+		if (m->how >= MS_TEXT_ALWAYS) {
+			const char *text;
+			size_t size;
+			memcpy((void *)&text, (const char *)row + m->at, sizeof text);
+			memcpy(&size, (const char *)row + m->at + sizeof text, sizeof size);
+			if (size || m->how == MS_TEXT_ALWAYS)
+				ms_record_bytes(w, m->field, text, size);
+			continue;
+		}
+		uint64_t v = ms_member_get(row, m);
+		bool none = m->how == MS_UNLESS_ZERO   ? v == 0
+			    : m->how == MS_UNLESS_NONE ? v == UINT32_MAX
+						       : false;
+		if (!none)
+			ms_record_number(w, m->field, v);
+	}
+}
+
 bool ms_record_end(struct ms_record_writer *w)
 {
 	uint8_t b[MS_VARINT_MAX];
@@ -114,4 +137,32 @@ enum ms_fmt ms_record_field(struct ms_record *rec, struct ms_field *f)
 bad:
 	rec->at = rec->end;
 	return MS_FMT_BAD;
+}
+
+bool ms_record_keep(struct ms_record_fields *v, const struct ms_field *f, uint64_t texts)
+{
+	if (f->id >= MS_RECORD_FIELDS || (texts >> f->id & 1) != f->is_bytes)
+		return false;
+	v->known |= UINT64_C(1) << f->id;
+	v->number[f->id] = f->value;
+	v->text[f->id] = (const char *)f->data;
+	return true;
+}
+
+void ms_record_fill(const struct ms_record_fields *v, const struct ms_member *list, size_t n,
+		    void *row)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_member *m = &list[i];
+		bool known = v->known >> m->field & 1;
+		if (m->how >= MS_TEXT_ALWAYS) {
+			const char *text = known ? v->text[m->field] : "";
+			size_t size = known ? (size_t)v->number[m->field] : 0;
+			memcpy((char *)row + m->at, (const void *)&text, sizeof text);
+			memcpy((char *)row + m->at + sizeof text, &size, sizeof size);
+			continue;
+		}
+		ms_member_set(row, m,
+			      known || m->how != MS_UNLESS_NONE ? v->number[m->field] : UINT32_MAX);
+	}
 }

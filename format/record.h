@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "column.h"
+#include "member.h"
 
 /* Number of the column that holds the records of a records block. */
 #define MS_RECORDS_COLUMN 1
@@ -37,6 +38,18 @@ void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s)
 /* Ends the record. Returns false if it did not fit; the buffer is then as before
  * ms_record_begin. */
 bool ms_record_end(struct ms_record_writer *w);
+/* Lists how a member of a struct stands in a record. MS_UNLESS_NONE is for 32 bits in which all ones
+ * mean none. */
+enum ms_member_how {
+	MS_ALWAYS,
+	MS_UNLESS_ZERO,
+	MS_UNLESS_NONE,
+	MS_TEXT_ALWAYS,
+	MS_TEXT_UNLESS_EMPTY,
+};
+/* Writes the members of `row`, in the order of the list. */
+void ms_record_members(struct ms_record_writer *w, const struct ms_member *list, size_t n,
+		       const void *row);
 /* Returns the bytes written so far, as a column of a block. */
 struct ms_column ms_record_column(const struct ms_record_writer *w);
 
@@ -60,3 +73,18 @@ void ms_record_reader_init(struct ms_record_reader *r, const void *data, size_t 
 enum ms_fmt ms_record_next(struct ms_record_reader *r, struct ms_record *rec);
 /* Reads the next field of a record: MS_FMT_OK, MS_FMT_END or MS_FMT_BAD. */
 enum ms_fmt ms_record_field(struct ms_record *rec, struct ms_field *f);
+
+/* Holds the fields of a record by number; of a field that is repeated, the last one. */
+#define MS_RECORD_FIELDS 64u
+struct ms_record_fields {
+	uint64_t known;                     /* bit set of fields present */
+	uint64_t number[MS_RECORD_FIELDS];  /* or the length of a text */
+	const char *text[MS_RECORD_FIELDS]; /* bytes without a NUL */
+};
+/* Adds a field; one whose number is too high, or that is a text although it is not in the bit set
+ * `texts`, or the other way round, is passed over: then returns false. */
+bool ms_record_keep(struct ms_record_fields *v, const struct ms_field *f, uint64_t texts);
+/* Sets the members of `row` that ms_record_members wrote; those that are absent become 0, "" or
+ * none. */
+void ms_record_fill(const struct ms_record_fields *v, const struct ms_member *list, size_t n,
+		    void *row);

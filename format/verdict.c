@@ -5,31 +5,34 @@
 
 #include "trace.h"
 
-bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_scan *s)
+#define ALWAYS(member, field)                                                                      \
+	MS_MEMBER(struct ms_verdict_scan, member, MS_ALWAYS, MS_VERDICT_##field)
+#define NUMBER(member, field)                                                                      \
+	MS_MEMBER(struct ms_verdict_scan, member, MS_UNLESS_ZERO, MS_VERDICT_##field)
+static const struct ms_member scan[] = {
+	ALWAYS(scan, SCAN),
+	MS_MEMBER(struct ms_verdict_scan, label, MS_TEXT_ALWAYS, MS_VERDICT_LABEL),
+	ALWAYS(time_ns, TIME),
+	ALWAYS(event, EVENT),
+	ALWAYS(state, STATE),
+	ALWAYS(pause_ns, PAUSE),
+	ALWAYS(took_ns, TOOK),
+	ALWAYS(read_bytes, READ),
+	NUMBER(wide, WIDE),
+	NUMBER(number, NUMBER),
+	NUMBER(align, ALIGN),
+	NUMBER(cleared, CLEARED),
+	NUMBER(ignored, IGNORED),
+	NUMBER(roots, ROOT_RANGES),
+	NUMBER(roots_refused, REFUSED_RANGES),
+};
+
+bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_scan *given)
 {
+	struct ms_verdict_scan s = *given;
+	s.align = s.align == 8 ? 0 : s.align;
 	ms_record_begin(w);
-	ms_record_number(w, MS_VERDICT_SCAN, s->scan);
-	ms_record_bytes(w, MS_VERDICT_LABEL, s->label, s->label_size);
-	ms_record_number(w, MS_VERDICT_TIME, s->time_ns);
-	ms_record_number(w, MS_VERDICT_EVENT, s->event);
-	ms_record_number(w, MS_VERDICT_STATE, s->state);
-	ms_record_number(w, MS_VERDICT_PAUSE, s->pause_ns);
-	ms_record_number(w, MS_VERDICT_TOOK, s->took_ns);
-	ms_record_number(w, MS_VERDICT_READ, s->read_bytes);
-	if (s->wide)
-		ms_record_number(w, MS_VERDICT_WIDE, 1);
-	if (s->number)
-		ms_record_number(w, MS_VERDICT_NUMBER, s->number);
-	if (s->align && s->align != 8)
-		ms_record_number(w, MS_VERDICT_ALIGN, s->align);
-	if (s->cleared)
-		ms_record_number(w, MS_VERDICT_CLEARED, s->cleared);
-	if (s->ignored)
-		ms_record_number(w, MS_VERDICT_IGNORED, s->ignored);
-	if (s->roots)
-		ms_record_number(w, MS_VERDICT_ROOT_RANGES, s->roots);
-	if (s->roots_refused)
-		ms_record_number(w, MS_VERDICT_REFUSED_RANGES, s->roots_refused);
+	ms_record_members(w, scan, MS_MEMBER_COUNT(scan), &s);
 	return ms_record_end(w);
 }
 
@@ -55,55 +58,33 @@ bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_sit
 	return ms_record_end(w);
 }
 
+static void get_site(const struct ms_record_fields *v, struct ms_verdict_site *s)
+{
+	const uint64_t *pair = &v->number[MS_VERDICT_DIRECT_BLOCKS];
+	*s = (struct ms_verdict_site){.scan = v->number[MS_VERDICT_SCAN],
+				      .stack = v->number[MS_VERDICT_STACK],
+				      .retained_blocks = v->number[MS_VERDICT_RETAINED_BLOCKS],
+				      .retained_bytes = v->number[MS_VERDICT_RETAINED_BYTES]};
+	for (unsigned i = 0; i < MS_VERDICTS; i++, pair += 2) {
+		s->blocks[i] = pair[0];
+		s->bytes[i] = pair[1];
+	}
+}
+
 bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 {
-	struct ms_verdict_scan scan = {.label = ""};
-	struct ms_verdict_site site = {0};
-	uint64_t wide = 0, *const numbers[MS_VERDICT_LAST + 1] = {
-				   [MS_VERDICT_SCAN] = &scan.scan,
-				   [MS_VERDICT_TIME] = &scan.time_ns,
-				   [MS_VERDICT_EVENT] = &scan.event,
-				   [MS_VERDICT_STATE] = &scan.state,
-				   [MS_VERDICT_PAUSE] = &scan.pause_ns,
-				   [MS_VERDICT_TOOK] = &scan.took_ns,
-				   [MS_VERDICT_READ] = &scan.read_bytes,
-				   [MS_VERDICT_WIDE] = &wide,
-				   [MS_VERDICT_NUMBER] = &scan.number,
-				   [MS_VERDICT_ALIGN] = &scan.align,
-				   [MS_VERDICT_CLEARED] = &scan.cleared,
-				   [MS_VERDICT_IGNORED] = &scan.ignored,
-				   [MS_VERDICT_ROOT_RANGES] = &scan.roots,
-				   [MS_VERDICT_REFUSED_RANGES] = &scan.roots_refused,
-				   [MS_VERDICT_STACK] = &site.stack,
-				   [MS_VERDICT_RETAINED_BLOCKS] = &site.retained_blocks,
-				   [MS_VERDICT_RETAINED_BYTES] = &site.retained_bytes,
-			   };
+	struct ms_record_fields v = {0};
 	struct ms_field f;
-	bool stack = false, is_scan = false;
 	enum ms_fmt rc;
-	while ((rc = ms_record_field(&rec, &f)) == MS_FMT_OK) {
-		if (f.id == MS_VERDICT_LABEL && f.is_bytes) {
-			is_scan = true;
-			scan.label = (const char *)f.data;
-			scan.label_size = f.size;
-		}
-		if (f.is_bytes || f.id > MS_VERDICT_LAST)
-			continue;
-		unsigned v = f.id - MS_VERDICT_DIRECT_BLOCKS;
-		if (v <= MS_VERDICT_UNKNOWN_BYTES - MS_VERDICT_DIRECT_BLOCKS)
-			(v % 2 ? site.bytes : site.blocks)[v / 2] = f.value;
-		else if (numbers[f.id])
-			*numbers[f.id] = f.value;
-		stack |= f.id == MS_VERDICT_STACK;
-	}
-	scan.wide = wide != 0;
-	site.scan = scan.scan;
-	*out = (struct ms_verdict_record){.is_scan = is_scan};
-	if (is_scan)
-		out->scan = scan;
+	while ((rc = ms_record_field(&rec, &f)) == MS_FMT_OK)
+		ms_record_keep(&v, &f, UINT64_C(1) << MS_VERDICT_LABEL);
+	bool stack = v.known >> MS_VERDICT_STACK & 1;
+	*out = (struct ms_verdict_record){.is_scan = v.known >> MS_VERDICT_LABEL & 1};
+	if (out->is_scan)
+		ms_record_fill(&v, scan, MS_MEMBER_COUNT(scan), &out->scan);
 	else
-		out->site = site;
-	return rc == MS_FMT_END && scan.scan && (is_scan || stack);
+		get_site(&v, &out->site);
+	return rc == MS_FMT_END && v.number[MS_VERDICT_SCAN] && (out->is_scan || stack);
 }
 
 bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out)

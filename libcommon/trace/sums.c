@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/member.h"
 #include "format/varint.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
@@ -34,26 +35,19 @@
  * ("none") is 0; STEP as the difference to the previous row, zigzag. */
 enum how { PLAIN = 0, PLUS_ONE = 1, STEP };
 
-struct figure {
-	uint16_t at, bytes; /* place in the row's struct; 1, 4 or 8 */
-	enum how how;
-};
 struct table {
 	unsigned column;
-	const struct figure *figures;
+	const struct ms_member *figures;
 	size_t n, row_bytes;
 };
 
-#define FIGURE(type, member, how)                                                                  \
-	{                                                                                          \
-		offsetof(type, member), sizeof((type *)0)->member, how                             \
-	}
+#define FIGURE(type, member, how) MS_MEMBER(type, member, how, 0)
 #define TABLE(name, column, type)                                                                  \
 	static const struct table name##_table = {column, name, sizeof name / sizeof *name,        \
 						  sizeof(type)}
 
 #define F(member) FIGURE(struct ms_replay, member, PLAIN)
-static const struct figure totals[] = {
+static const struct ms_member totals[] = {
 	F(events),
 	F(last_tick),
 	F(from_tick),
@@ -82,7 +76,7 @@ TABLE(totals, MS_SUMS_TOTALS, struct ms_replay);
 #undef F
 
 #define F(member, how) FIGURE(struct ms_replay_site, member, how)
-static const struct figure sites[] = {
+static const struct ms_member sites[] = {
 	F(node, STEP),
 	F(cell_key, STEP),
 	F(allocations, PLAIN),
@@ -103,30 +97,30 @@ static const struct figure sites[] = {
 TABLE(sites, MS_SUMS_SITES, struct ms_replay_site);
 #undef F
 
-static const struct figure oldest[] = {{0, sizeof(uint64_t), PLUS_ONE}};
+static const struct ms_member oldest[] = {{0, sizeof(uint64_t), PLUS_ONE, 0}};
 TABLE(oldest, MS_SUMS_OLDEST, uint64_t);
 
 #define F(member) FIGURE(struct ms_replay_late, member, PLAIN)
-static const struct figure late[] = {F(bytes), F(blocks)};
+static const struct ms_member late[] = {F(bytes), F(blocks)};
 TABLE(late, MS_SUMS_LATE, struct ms_replay_late);
 #undef F
 
 #define F(member) FIGURE(struct ms_replay_thread, member, PLAIN)
-static const struct figure threads[] = {F(seen), F(frees), F(first_tick)};
+static const struct ms_member threads[] = {F(seen), F(frees), F(first_tick)};
 TABLE(threads, MS_SUMS_THREADS, struct ms_replay_thread);
 #undef F
 
-static const struct figure sizes[] = {FIGURE(struct ms_replay_size, allocations, PLAIN)};
+static const struct ms_member sizes[] = {FIGURE(struct ms_replay_size, allocations, PLAIN)};
 TABLE(sizes, MS_SUMS_SIZES, struct ms_replay_size);
 
 #define F(member) FIGURE(struct ms_replay_span, member, PLAIN)
-static const struct figure spans[] = {F(live_min),    F(live_max), F(live_last), F(blocks_last),
-				      F(allocations), F(frees),    F(bytes)};
+static const struct ms_member spans[] = {F(live_min),    F(live_max), F(live_last), F(blocks_last),
+					 F(allocations), F(frees),    F(bytes)};
 TABLE(spans, MS_SUMS_SPANS, struct ms_replay_span);
 #undef F
 
 #define F(member) FIGURE(struct ms_grown, member, PLAIN)
-static const struct figure grown[] = {
+static const struct ms_member grown[] = {
 	F(site),       F(trend.kind),       F(trend.from),    F(trend.to),
 	F(trend.rise), F(trend.slope),      F(trend.low),     F(trend.high),
 	F(trend.p),    F(trend.confidence), F(trend.teardown)};
@@ -134,29 +128,9 @@ TABLE(grown, MS_SUMS_GROWN, struct ms_grown);
 #undef F
 
 #define F(member) FIGURE(struct ms_backing, member, PLAIN)
-static const struct figure heaps[] = {F(node), F(bytes), F(blocks), F(most_bytes), F(taken)};
+static const struct ms_member heaps[] = {F(node), F(bytes), F(blocks), F(most_bytes), F(taken)};
 TABLE(heaps, MS_SUMS_HEAPS, struct ms_backing);
 #undef F
-
-static uint64_t value_of(const uint8_t *row, const struct figure *f)
-{
-	uint64_t v;
-	uint32_t half;
-	memcpy(&v, row + f->at, f->bytes == sizeof v ? sizeof v : 0);
-	memcpy(&half, row + f->at, f->bytes == sizeof half ? sizeof half : 0);
-	return f->bytes == sizeof v ? v : f->bytes == sizeof half ? half : row[f->at];
-}
-
-static void set_value(uint8_t *row, const struct figure *f, uint64_t v)
-{
-	uint32_t half = (uint32_t)v;
-	if (f->bytes == sizeof v)
-		memcpy(row + f->at, &v, sizeof v);
-	else if (f->bytes == sizeof half)
-		memcpy(row + f->at, &half, sizeof half);
-	else
-		row[f->at] = v != 0;
-}
 
 /* ---- writing ---- */
 
@@ -172,12 +146,12 @@ static void put_column(struct sums *s, unsigned id, uint8_t *data, size_t size)
 }
 
 /* Writes the values of a figure in `n` rows. `first`: there is no row before them. */
-static uint8_t *put_values(uint8_t *to, const struct table *t, const struct figure *f,
+static uint8_t *put_values(uint8_t *to, const struct table *t, const struct ms_member *f,
 			   const uint8_t *row, size_t n, bool first)
 {
-	uint64_t last = first ? 0 : value_of(row - t->row_bytes, f);
+	uint64_t last = first ? 0 : ms_member_get(row - t->row_bytes, f);
 	for (size_t k = 0; k < n; k++, row += t->row_bytes) {
-		uint64_t v = value_of(row, f);
+		uint64_t v = ms_member_get(row, f);
 		to = ms_varint_put(to, f->how == STEP ? ms_zigzag(v - last) : v + f->how);
 		last = v;
 	}
@@ -328,15 +302,15 @@ static size_t count_rows(const struct ms_block *b, const struct table *t)
 }
 
 /* Reads the values that put_values wrote. Returns false if they are invalid. */
-static bool get_values(struct ms_cursor *c, const struct table *t, const struct figure *f,
+static bool get_values(struct ms_cursor *c, const struct table *t, const struct ms_member *f,
 		       uint8_t *row, size_t n, bool first)
 {
-	uint64_t v, last = first ? 0 : value_of(row - t->row_bytes, f);
+	uint64_t v, last = first ? 0 : ms_member_get(row - t->row_bytes, f);
 	for (size_t k = 0; k < n; k++, row += t->row_bytes) {
 		if (!ms_cursor_get(c, &v))
 			return false;
 		last = f->how == STEP ? last + ms_unzigzag(v) : v - f->how;
-		set_value(row, f, last);
+		ms_member_set(row, f, last);
 	}
 	return true;
 }
