@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
-#include "control.h"
+#include "libcommon/base/arena.h"
+#include "ms-record/drain/drain.h"
+#include "ms-record/write/writer.h"
 
 uint64_t requests_add(struct requests *r, uint32_t image, const char *name, bool checkpoint)
 {
@@ -13,10 +15,9 @@ uint64_t requests_add(struct requests *r, uint32_t image, const char *name, bool
 	return r->number + 1;
 }
 
-void requests_look(struct control *c)
+void requests_look(struct requests *r, const struct drain *d, struct writer *w)
 {
-	struct requests *r = &c->requests;
-	if (!c->drain.started) { /* nothing more is merged, and all is written */
+	if (!d->started) { /* nothing more is merged, and all is written */
 		r->waits = false;
 		r->merged = r->written = UINT64_MAX;
 		r->sent.figures = (struct figures){0};
@@ -27,14 +28,13 @@ void requests_look(struct control *c)
 		r->merged = r->number;
 		r->ticket = r->sent.ticket;
 	}
-	if (r->written < r->merged && writer_reached(&c->writer, r->ticket))
+	if (r->written < r->merged && writer_reached(w, r->ticket))
 		r->written = r->merged;
 }
 
-void requests_send(struct control *c)
+void requests_send(struct requests *r, struct drain *d)
 {
-	struct requests *r = &c->requests;
-	if (r->waits || !r->next.n || !c->drain.started)
+	if (r->waits || !r->next.n || !d->started)
 		return;
 	struct drain_marks last = r->sent.marks;
 	r->sent.marks = r->next;
@@ -42,7 +42,7 @@ void requests_send(struct control *c)
 	r->next.n = 0;
 	r->number++;
 	r->waits = true;
-	drain_requests_send(&c->drain, &r->sent);
+	drain_requests_send(d, &r->sent);
 }
 
 void requests_free(struct requests *r)

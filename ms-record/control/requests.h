@@ -11,7 +11,8 @@
 
 #include "ms-record/drain/drain_requests.h"
 
-struct control;
+struct drain;
+struct writer;
 
 struct requests {
 	struct drain_marks next;   /* marks of the next request */
@@ -27,7 +28,7 @@ struct requests {
  * request. */
 uint64_t requests_add(struct requests *r, uint32_t image, const char *name, bool checkpoint);
 /* Looks how far the request in progress is: events before it are merged, or written as well. */
-void requests_look(struct control *c);
+void requests_look(struct requests *r, const struct drain *d, struct writer *w);
 /* Sends the next request unless there is none, or one is in progress. */
-void requests_send(struct control *c);
+void requests_send(struct requests *r, struct drain *d);
 void requests_free(struct requests *r);

@@ -289,7 +289,7 @@ static bool go_on(struct control *c, struct tell_job *j)
 void tell_turn(struct control *c)
 {
 	struct tell *t = &c->tell;
-	requests_look(c);
+	requests_look(&c->requests, &c->drain, &c->writer);
 	if (t->epoll >= 0)
 		receive_requests(t);
 	/* Jobs are processed one at a time. But a scan may take long, so the jobs behind it are
@@ -307,7 +307,7 @@ void tell_turn(struct control *c)
 			break;
 		at = &j->next;
 	}
-	requests_send(c);
+	requests_send(&c->requests, &c->drain);
 }
 
 void tell_over(struct control *c)

@@ -101,7 +101,7 @@ static bool act(struct control *c, struct firing *f)
 static bool act_on_all(struct control *c, bool wanted)
 {
 	bool left = false;
-	requests_look(c);
+	requests_look(&c->requests, &c->drain, &c->writer);
 	for (struct firing **at = &c->acting.first, *f; (f = *at);) {
 		bool over = !f->due_ns && act(c, f);
 		if (over && f->trigger->command)
