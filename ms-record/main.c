@@ -12,7 +12,7 @@
  *   code/     the code of that image: modules, stacks, interpreters
  *   drain/    the draining thread: reads and checks rings
  *   heap/     merges all rings into one order; the live blocks
- *   scan/     finds live blocks that nothing points to, and what keeps the others
+ *   scan/     finds live blocks that nothing points to, and what keeps the others, by means of graph/
  *   write/    the writing thread: encodes events in blocks of a trace
  *   poll/     all of --poll
  *   base/     functions that all rooms need

@@ -3,7 +3,7 @@
  * memory become words of named roots, from which keep_find (keep.h) finds what each root keeps.
  *
  *   draining thread     modules and threads at the scan's stamp     scan_keep_copy
- *   scanning thread     while the memory can be read: pointers with their places (scan_graph.h),
+ *   scanning thread     while the memory can be read: pointers with their places (graph.h),
  *                       stacks and thread-local storage             scan_keep_read
  *                       after the process continues, or ended:
  *                       symbols, frames, roots, rows, records       scan_keep_find
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keep.h"
+#include "ms-record/graph/keep.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/ranges.h"
 #include "ms-record/base/elfmap.h"

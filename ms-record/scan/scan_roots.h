@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scan_graph.h"
+#include "ms-record/graph/graph.h"
 #include "scan_memory.h"
 
 /* Number of words for a thread's general registers and its whole vector state. */

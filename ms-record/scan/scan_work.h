@@ -16,7 +16,7 @@
 #include "ms-record/ptrace/hijack.h"
 #include "resident.h"
 #include "scan.h"
-#include "scan_graph.h"
+#include "ms-record/graph/graph.h"
 #include "scan_keep.h"
 #include "scan_memory.h"
 #include "scan_roots.h"

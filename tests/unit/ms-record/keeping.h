@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
-#include "ms-record/scan/keep.h"
+#include "ms-record/graph/keep.h"
 
 struct made_link {
 	uint32_t from, to, offset;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "libcommon/base/order.h"
-#include "scan_graph_work.h"
+#include "graph_work.h"
 
 void graph_keep(struct graph *g, struct graph_kept *kept)
 {

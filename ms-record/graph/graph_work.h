@@ -3,11 +3,11 @@
  */
 #pragma once
 
-#include "scan_graph.h"
+#include "graph.h"
 
 #define NOBODY UINT32_MAX
 
-/* ---- scan_graph.c ---- */
+/* ---- graph.c ---- */
 
 /* Returns zeroed memory; pages of large memory use none until they are touched. */
 void *graph_zeroed(size_t bytes);
@@ -23,7 +23,7 @@ static inline void graph_mark(struct graph *g, uint32_t i)
 	g->todo[g->todo_count++] = i;
 }
 
-/* ---- scan_graph_kept.c ---- */
+/* ---- graph_kept.c ---- */
 
 /* Returns the node of the range that holds the address, or NOBODY. */
 uint32_t graph_range_of(const struct graph *g, uint64_t address);

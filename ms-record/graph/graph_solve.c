@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "libcommon/base/order.h"
-#include "scan_graph_work.h"
+#include "graph_work.h"
 
 /* ---- verdicts ---- */
 

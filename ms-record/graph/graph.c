@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Finds to which blocks words point, and records that. scan_graph_solve.c finds from it which are
+ * Finds to which blocks words point, and records that. graph_solve.c finds from it which are
  * reachable.
  */
-#include "scan_graph.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "scan_graph_work.h"
+#include "graph_work.h"
 
 #define LEAF_BITS 30u
 #define GRAIN_BITS 10u

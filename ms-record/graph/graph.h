@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT
+ * Room graph: which live blocks are reachable, and what keeps them.
+ *   In:  blocks, words of memory and roots, as plain numbers.
+ *   Out: verdicts, and rows of what is kept (keep.h).
+ *   Used by: scan.
+ *
  * Holds blocks and the pointers found in roots and in blocks; finds which blocks are reachable.
  *
  * It does not matter where the words come from. Heap blocks do not overlap each other; blocks of

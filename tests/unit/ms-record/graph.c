@@ -10,9 +10,9 @@
 
 static unsigned few; /* number of blocks from which there is an index */
 #define INDEXED_FROM few
-#include "ms-record/scan/scan_graph.c" /* it belongs to a tool, of which there is no library */
-#include "ms-record/scan/scan_graph_kept.c"
-#include "ms-record/scan/scan_graph_solve.c"
+#include "ms-record/graph/graph.c" /* it belongs to a tool, of which there is no library */
+#include "ms-record/graph/graph_kept.c"
+#include "ms-record/graph/graph_solve.c"
 
 #include "tests/unit/held.h"
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scan_graph.h"
+#include "graph.h"
 
 #define KEEP_NONE UINT32_MAX
 #define KEEP_SET_ROOTS 63u
