@@ -115,7 +115,7 @@ $(B)/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
 
 # Style, text and script of ms-report --html.
 HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
-  $(patsubst %,ms-report/html/%.js,data words estimate charts timeline samples flame search state tables sites lists kept ranges page)
+  $(patsubst %,ms-report/html/%.js,data words estimate charts timeline samples flame search state tables sites lists kept cohorts ranges page)
 $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 	@mkdir -p $(@D)
 	@ms-report/html/embed $(HTML_PARTS) >$@

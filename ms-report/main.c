@@ -137,6 +137,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at,
 					 .point_count = usual ? 2 : 3,
 					 .usual_points = overview ? 2 : 0,
 					 .no_site_details = overview,
+					 .site = opt->site,
 					 .spread = page_only(opt) ? PAGE_MOMENTS : 0,
 					 .taker = overview && !opt->anonymize ? taker : NULL,
 					 .wrappers = &opt->wrappers};

@@ -263,6 +263,10 @@ struct ms_replay {
 	struct ms_sampled *sampled; /* sums of samples: see replay_sampled.h; NULL = not a sampled
 				       recording */
 	struct ms_growth *growth;   /* live bytes over time: see replay_growth.h */
+	/* Live bytes by time of allocation: see replay_cohorts.h. Blocks with numbers below
+	 * cohort_first are of earlier cohorts than the current one. */
+	struct ms_cohort_sets *cohorts;
+	uint64_t cohort_first;
 	uint8_t *touched; /* by site: 1 = it had events since the latest sample of growth */
 	size_t touched_cap;
 	MS_ARRAY(struct ms_backing) backing; /* memory of custom heaps: see replay_mapped.h */

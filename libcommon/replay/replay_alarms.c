@@ -6,6 +6,7 @@
 
 #include "libcommon/base/arena.h"
 #include "replay_cells.h"
+#include "replay_cohorts.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
@@ -202,14 +203,17 @@ void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick)
 						     before the moment from which counting begins */
 	ms_replay_move_timeline(r, tick);
 	close_span(r);
+	ms_cohorts_finish(r, tick);
 }
 
 void ms_replay_alarm(struct ms_replay *r, uint64_t tick)
 {
 	uint64_t next = take_due(r, tick, false);
 	ms_replay_move_timeline(r, tick);
-	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
+	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick),
+		 part = ms_cohorts_due(r, tick);
 	next = sample < next ? sample : next;
+	next = part < next ? part : next;
 	next = span_end < next ? span_end : next;
 	r->alarm.tick = r->tick_limit < next ? r->tick_limit : next; /* the fast path must not see
 									invalid events */

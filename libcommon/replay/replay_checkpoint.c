@@ -4,6 +4,7 @@
 #include "replay_private.h"
 
 #include "replay_cells.h"
+#include "replay_cohorts.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
@@ -50,6 +51,7 @@ static void forget_live(struct ms_replay *r)
 		c->others -= c->live.blocks;
 		c->live.bytes = c->live.blocks = 0;
 	}
+	ms_cohorts_forget(r);
 	r->live_bytes = r->live_blocks = 0;
 }
 
@@ -80,6 +82,7 @@ static void begin_timeline(struct ms_replay *r, uint64_t tick)
 		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
 	r->from_tick = tick;
 	ms_growth_begin(r, tick);
+	ms_cohorts_begin(r, tick);
 }
 
 /* ---- a checkpoint ---- */
@@ -142,6 +145,8 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 		*MS_PUSH(&r->restored_threads) = (struct ms_replay_restored){b->number, b->thread};
 	else
 		put_in_cell(r, owner, size);
+	if (b->number < r->cohort_first)
+		ms_cohorts_put(r, b->number, size);
 	put_live(r, site, size);
 	return true;
 }

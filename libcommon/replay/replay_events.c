@@ -6,6 +6,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/ready.h"
 #include "replay_cells.h"
+#include "replay_cohorts.h"
 #include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_prefetch.h"
@@ -47,6 +48,7 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 	set_age_classes(&r->by_ticks, ms_age_ns, tick_ns);
 	set_age_classes(&r->by_allocations, ms_age_allocations, 1);
 	ms_growth_start(r, tick_ns);
+	ms_cohorts_start(r, tick_ns);
 }
 
 void ms_replay_init(struct ms_replay *r)
@@ -78,6 +80,7 @@ void ms_replay_free(struct ms_replay *r)
 	ms_sampled_free(r->sampled);
 	ms_beside_free(r->beside);
 	ms_growth_free(r->growth);
+	ms_cohorts_free(r->cohorts);
 }
 
 /* ---- places: stack nodes, sites, threads ---- */
@@ -235,6 +238,8 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 		ms_sampled_removed(r, ev, &b);
 	ms_replay_touch(brief ? &s->live : &c->live, t->peak_epoch);
 	if (!brief) {
+		if (ev->freed < r->cohort_first)
+			ms_cohorts_freed(r, ev->freed, size);
 		c->live.bytes -= size;
 		c->live.blocks--;
 	}

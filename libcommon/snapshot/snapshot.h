@@ -71,6 +71,8 @@ struct ms_build_options {
 	 * site_thread if there is one thread; with a taker also figures that a first screen does
 	 * not show (ms_replay_brief) */
 	bool no_site_details;
+	int64_t site; /* row of a site whose cohorts, and what its unfreed blocks have in common,
+			 are found by a second replay; 0 = none */
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns; /* --symbols=debuginfod: total time limit; 0 = do not use it */

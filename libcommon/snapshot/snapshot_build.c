@@ -242,6 +242,7 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
 			       .wrappers = b->opt->wrappers,
 			       .no_site_details = b->opt->no_site_details,
+			       .site = b->opt->site,
 			       .one_process = b->all.n == 1,
 			       .look_again = b->opt->sysroot || b->opt->debug_dirs ||
 					     b->opt->debuginfod_ns};

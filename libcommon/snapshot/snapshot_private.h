@@ -104,6 +104,7 @@ struct ms_filling {
 	const struct ms_wrappers *wrappers; /* --wrapper, or NULL */
 	bool look_again; /* look symbols up in files, even if the trace has them */
 	bool no_site_details, one_process;
+	int64_t site;                     /* row of the site of --site; 0 = none */
 	const struct ms_row_taker *taker; /* NULL = all rows go into the database */
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last row id used in each
 								       table */
@@ -221,6 +222,12 @@ int ms_fill_verdicts(struct ms_fill *w);
 int ms_fill_retention(struct ms_fill *w);
 /* Writes growth. */
 int ms_fill_growth(struct ms_fill *w);
+/* Writes cohort. */
+int ms_fill_cohorts(struct ms_fill *w);
+/* Writes the rows of cohort for a replay of the events of one site only; `in`: the inserter. */
+void ms_put_cohorts(const struct ms_fill *w, struct ms_insert *in, int64_t site);
+/* Writes site_unfreed and the rows of cohort of the site of --site, if it is of this process. */
+int ms_fill_site(struct ms_fill *w);
 /* Writes the totals since the start for a process whose history was not read or is not in the
  * file. */
 int ms_fill_part(struct ms_fill *w);

@@ -515,7 +515,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		ms_fill_heaps,     ms_fill_frees,       fill_sizes,       fill_timeline,
 		fill_samples,      fill_marks,          fill_losses,      ms_fill_sampled,
 		ms_fill_verdicts,  ms_fill_retention,   ms_fill_resident, ms_fill_growth,
-		ms_fill_part,      ms_fill_polled};
+		ms_fill_cohorts,   ms_fill_site,        ms_fill_part,     ms_fill_polled};
 	struct ms_fill w = {.f = f,
 			    .p = p,
 			    .t = p->rec,

@@ -6,6 +6,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
 #include "recording_private.h"
+#include "libcommon/replay/replay_cohorts.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "format/trace.h"
@@ -236,6 +237,8 @@ static int apply(struct ms_recording *t, uint64_t until, struct ms_err *err)
 	if (rc <= 0)
 		return rc;
 	size_t n = due(t, until);
+	if (t->on_events)
+		t->on_events(t->on_events_arg, t->batch + t->batch_at, n);
 	ms_replay_events(&t->replay, t->batch + t->batch_at, n);
 	t->batch_at += n;
 	return 1;

@@ -168,6 +168,9 @@ struct ms_recording {
 						    none */
 	struct ms_checkpoint_head part_head;     /* head of part 0 of that checkpoint */
 
+	/* called with events before they are applied, which it may change; NULL = none */
+	void (*on_events)(void *arg, struct ms_event *ev, size_t n);
+	void *on_events_arg;
 	void (*on_block)(void *arg); /* called after every block, to show progress; NULL = none */
 	void *on_block_arg;
 };
@@ -262,4 +265,11 @@ static inline size_t ms_thread_of(const struct ms_recording *t, size_t index)
 		return index;
 	size_t of = row->number[MS_THREAD_OF];
 	return ms_has(&t->threads.v[of], MS_THREAD_OF) ? index : of;
+}
+
+/* Returns the labels that an index of threads stands for, NULL = none. */
+static inline const char *ms_label_of(const struct ms_recording *t, size_t index)
+{
+	return ms_thread_of(t, index) == index ? NULL
+					       : t->threads.v[index].text[MS_THREAD_NAME - 2];
 }

@@ -5,6 +5,7 @@
 #include "recording_private.h"
 
 #include "format/record.h"
+#include "libcommon/replay/replay_cohorts.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/replay/replay_sampled.h"
 
@@ -116,6 +117,23 @@ static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows
 	if (ms_has(row, time_field) && row->number[time_field] > t->last_ns &&
 	    row->number[time_field] <= INT64_MAX)
 		t->last_ns = row->number[time_field];
+}
+
+static bool add_thread(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_record again = rec;
+	struct ms_field f;
+	while (!t->replay.cohorts->labels && ms_record_field(&again, &f) == MS_FMT_OK)
+		t->replay.cohorts->labels = f.id == MS_THREAD_OF;
+	return amend(t, rec, &t->threads, MS_THREAD_INDEX, 0);
+}
+
+static void add_mark(struct ms_recording *t, struct ms_record rec)
+{
+	add_row(t, rec, &t->marks, MS_MARK_TIME);
+	const struct ms_row *m = &t->marks.v[t->marks.n - 1];
+	ms_cohorts_mark(&t->replay, ms_has(m, MS_MARK_EVENT) ? m->number[MS_MARK_EVENT] : MS_NEVER,
+			m->number[MS_MARK_TIME] / t->head->tick_ns);
 }
 
 /* ---- symbols ---- */
@@ -289,12 +307,12 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		add_function(t, rec);
 		return true;
 	case MS_BLOCK_THREADS:
-		return amend(t, rec, &t->threads, MS_THREAD_INDEX, 0);
+		return add_thread(t, rec);
 	case MS_BLOCK_SAMPLES:
 		add_row(t, rec, &t->samples, MS_SAMPLE_TIME);
 		return true;
 	case MS_BLOCK_MARKS:
-		add_row(t, rec, &t->marks, MS_MARK_TIME);
+		add_mark(t, rec);
 		return true;
 	case MS_BLOCK_LOSSES:
 		add_row(t, rec, &t->losses, MS_LOSS_TO);

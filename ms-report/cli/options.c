@@ -203,6 +203,8 @@ static const struct ms_cli_option rows[] = {
 	VIEW_WITH("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	{"growth=reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
 	 "also when each will reach SIZE"},
+	VIEW_OF("cohorts", "[time|mark|label]", cohorts, VIEW_COHORTS, 0,
+		"what was allocated in each part of the run, and what of it is still live later"),
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),
 	{"tree=entry", 0, NULL, ms_cli_flag, MS_AT(entry), 0,

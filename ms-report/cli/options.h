@@ -5,6 +5,7 @@
 
 #include "ms-report/ci/budget.h"
 #include "ms-report/output/out.h"
+#include "ms-report/words/cohorts.h"
 #include "ms-report/words/page.h"
 #include "ms-report/words/table.h"
 
@@ -25,6 +26,7 @@ enum view {
 	VIEW_THREADS,
 	VIEW_TIMELINE,
 	VIEW_GROWTH,
+	VIEW_COHORTS,
 	VIEW_SIZES,
 	VIEW_MODULES,
 	VIEW_HEAPS,
@@ -84,6 +86,9 @@ struct options {
 	bool anonymize;
 	bool no_source; /* HTML page without source lines */
 	bool strict;    /* a budget whose pattern matches no site is an error */
+
+	enum cohort_kind cohorts; /* argument of VIEW_COHORTS */
+
 	struct ms_cli cli;
 };
 

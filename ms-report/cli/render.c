@@ -12,6 +12,7 @@
 #include "ms-report/model/tree.h"
 #include "ms-report/text/text.h"
 #include "ms-report/words/annotate.h"
+#include "ms-report/words/cohorts.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
@@ -116,6 +117,8 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return annotate(p, opt, limit, false);
 	case VIEW_RETAINED:
 		return kept_rows(m, limit);
+	case VIEW_COHORTS:
+		return cohorts_rows(m, opt->cohorts, p->site, limit);
 	case VIEW_WHY:
 		return kept_why_table(m, opt->why, limit);
 	default:
@@ -244,7 +247,9 @@ static void put_view(struct page *p, const struct options *opt, enum view v, siz
 	} else {
 		struct table t = v == VIEW_RETAINED   ? kept_tree(p->m, limit, &p->style)
 				 : v == VIEW_ANNOTATE ? annotate(p, opt, limit, true)
-						      : make_table(p, opt, v, limit);
+				 : v == VIEW_COHORTS
+					 ? cohorts_table(p->m, opt->cohorts, p->site, limit)
+					 : make_table(p, opt, v, limit);
 		if (v == VIEW_SUMMARY && !md)
 			text_who(p, o);
 		put_table(p, o, &t);
@@ -379,9 +384,12 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 				views[n++] =
 					(struct json_view){resident_names[at], NULL, resident[at]};
 		else if (v != VIEW_FIRST && v != VIEW_SITE && v != VIEW_TREE)
-			views[n++] = (struct json_view){view_name(v),
-							v == VIEW_BY ? group_names[opt->by] : NULL,
-							make_table(p, opt, v, limit)};
+			views[n++] =
+				(struct json_view){view_name(v),
+						   v == VIEW_BY        ? group_names[opt->by]
+						   : v == VIEW_COHORTS ? cohort_kinds[opt->cohorts]
+								       : NULL,
+						   make_table(p, opt, v, limit)};
 	}
 	if (opt->layout == LAYOUT_MEMC)
 		json_memc(p->m, o, opt->at != NULL);

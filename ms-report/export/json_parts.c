@@ -129,7 +129,8 @@ void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 {
 	struct table threads = site_threads(m, s, false), labels = site_threads(m, s, true),
 		     sizes = site_sizes(m, s), after = site_lifetimes(m, s, false),
-		     between = site_lifetimes(m, s, true), frees = site_frees(m, s);
+		     between = site_lifetimes(m, s, true), frees = site_frees(m, s),
+		     unfreed = site_unfreed(m, s);
 	ms_json_format(j, "threads:[");
 	put_items(m, j, &threads);
 	if (labels.n)
@@ -142,6 +143,9 @@ void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 	put_items(m, j, &between);
 	ms_json_format(j, "] freed_by:[");
 	put_items(m, j, &frees);
+	if (unfreed.n)
+		ms_json_format(j, "] unfreed:[");
+	put_items(m, j, &unfreed);
 	ms_json_format(j, "]");
 	put_lost(m, j, s, false);
 	put_lost(m, j, s, true);

@@ -89,6 +89,9 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
  * cells, name, place, called, note, caller, caller_place, apart, more}], rest: [{cells, words}]}].
  */
 void html_lists_write(struct page *p, struct ms_json *j);
+/* Writes member "cohorts": [{kind, pid, ends: [ns], rows: [{name, before, from_ns, to_ns, allocated,
+ * live: [bytes at each end, null = before the row]}]}]; without a kind that has no rows. */
+void html_cohorts_write(struct page *p, struct ms_json *j);
 /* Writes member "source", the source lines around those of the sites: [{file, changed_after (then
  * without lines), parts: [[first line, [text, ...]], ...]}]. */
 void html_source_write(struct page *p, struct ms_json *j, const struct html_sites *s);

@@ -506,6 +506,7 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
 	put_query(p, j, "lifetimes",
 		  "SELECT unit, low, high, sum(frees) FROM site_lifetime"
 		  " GROUP BY unit, low, high ORDER BY unit, low, high LIMIT 500");
+	html_cohorts_write(p, j);
 	put_details(p, j, s);
 	html_source_write(p, j, s);
 	if (p->m->diff)

@@ -241,6 +241,7 @@ function start(data) {
 		tableSection(page, "growth", "Growth"),
 		section("sizes", "Sizes", sizesSection(page)),
 		section("lifetimes", "Lifetimes", lifetimesSection(page)),
+		page.cohorts.length ? section("cohorts", "Cohorts", el("p", {}, "What was allocated in each part of the run, and how much of that was still live later. What leaks slowly is a row that does not fade."), new Cohorts(page).box) : null,
 		tableSection(page, "threads", "Threads"),
 		several || page.watched ? tableSection(page, "processes", "Processes") : null,
 		tableSection(page, "regions", "Regions"),

@@ -142,6 +142,14 @@ static void threads(struct page *p, struct out *o, const struct site *s, bool la
 		one(p, o, labels ? "Labels" : "Threads", list);
 }
 
+/* Writes what the unfreed blocks have in common and the freed ones have not. */
+static void unfreed(struct page *p, struct out *o, const struct site *s)
+{
+	struct words w = unfreed_words(p->m, s, p->style.ascii);
+	for (size_t i = 0; i < w.n; i++)
+		one(p, o, i ? "" : "Unfreed", w.v[i]);
+}
+
 /* Writes a frame: " 3 orderd::Feed::tick(Frame const&) src/feed.cpp:130". The place is below if it
  * does not fit. */
 static void stack_line(struct page *p, struct out *o, size_t i, const struct frame *f,
@@ -346,6 +354,7 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 		one(p, o, "Kept by", SAY("%s; see --why %lld", kept, (long long)s->id));
 	threads(p, o, s, false);
 	threads(p, o, s, true);
+	unfreed(p, o, s);
 	bars(p, o, site_sizes(m, s));
 	bars(p, o, site_lifetimes(m, s, false));
 	bars(p, o, site_lifetimes(m, s, true));

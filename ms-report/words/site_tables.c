@@ -3,6 +3,10 @@
  */
 #include "table.h"
 
+#include "names.h"
+
+#include <string.h>
+
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 /* ---- sizes ---- */
@@ -155,6 +159,95 @@ struct table site_frees(struct model *m, const struct site *s)
 		c[SITE_FREE_BYTES + 3].n = f && f->line ? f->line : UNKNOWN;
 	}
 	return t;
+}
+
+/* ---- what sets unfreed blocks apart ---- */
+
+enum {
+	UNFREED_KIND,
+	UNFREED_NAME,
+	UNFREED_LOW,
+	UNFREED_HIGH,
+	UNFREED,
+	OF_UNFREED,
+	FREED,
+	OF_FREED
+};
+static const struct column unfreed_columns[] = {
+	[UNFREED_KIND] = {NULL, "kind", CELL_TEXT, .sum = false},
+	[UNFREED_NAME] = {NULL, "name", CELL_TEXT, .sum = false},
+	[UNFREED_LOW] = {NULL, "low", CELL_ID, .sum = false},
+	[UNFREED_HIGH] = {NULL, "high", CELL_ID, .sum = false},
+	[UNFREED] = {NULL, "unfreed_blocks", CELL_COUNT, .sum = false},
+	[OF_UNFREED] = {NULL, "of_unfreed_blocks", CELL_COUNT, .sum = false},
+	[FREED] = {NULL, "freed_blocks", CELL_COUNT, .sum = false},
+	[OF_FREED] = {NULL, "of_freed_blocks", CELL_COUNT, .sum = false},
+};
+
+struct table site_unfreed(struct model *m, const struct site *s)
+{
+	struct table t = TABLE_OF(unfreed_columns, .title = NULL);
+	table_query(m, &t, "FROM site_unfreed WHERE site = %lld ORDER BY fact", (long long)s->id);
+	return t;
+}
+
+/* Returns a number with its ending: "21st". */
+static const char *ordinal(struct model *m, uint64_t n)
+{
+	unsigned last = (unsigned)(n % 100);
+	const char *end = last / 10 == 1   ? "th"
+			  : last % 10 == 1 ? "st"
+			  : last % 10 == 2 ? "nd"
+			  : last % 10 == 3 ? "rd"
+					   : "th";
+	return SAY("%s%s", say_count(m, n), end);
+}
+
+/* Returns what a fact says: "of 4.0 KiB", "every 7th call, from the 3rd on". `among`: facts before it
+ * chose the calls. */
+static const char *fact(struct model *m, const struct cell *c, bool among, bool ascii)
+{
+	const char *kind = c[UNFREED_KIND].s ? c[UNFREED_KIND].s : "", *name = c[UNFREED_NAME].s,
+		   *calls = among ? "of these calls" : "call";
+	uint64_t low = c[UNFREED_LOW].n, high = c[UNFREED_HIGH].n;
+	name = name ? name_clean(&m->arena, name, ascii) : "";
+	if (strcmp(kind, "thread") == 0)
+		return SAY("on thread %s", name);
+	if (strcmp(kind, "label") == 0)
+		return SAY("under label %s", name);
+	if (strcmp(kind, "size") == 0)
+		return low == high ? SAY("of %s B", say_count(m, low))
+				   : SAY("of %s to %s B", say_count(m, low), say_count(m, high));
+	if (strcmp(kind, "every") == 0)
+		return SAY("every %s %s, from the %s on", ordinal(m, high), calls, ordinal(m, low));
+	if (strcmp(kind, "calls") == 0)
+		return low == high
+			       ? SAY("the %s %s", ordinal(m, low), calls)
+			       : SAY("the %s to %s %s", ordinal(m, low), ordinal(m, high), calls);
+	return strcmp(kind, "age") == 0 ? SAY("live for %s or longer", say_time(m, low))
+					: "together";
+}
+
+struct words unfreed_words(struct model *m, const struct site *s, bool ascii)
+{
+	struct table t = site_unfreed(m, s);
+	struct words w = {0};
+	for (size_t i = 0; i < t.n; i++) {
+		const struct cell *c = t.rows[i].cells;
+		uint64_t all = c[OF_UNFREED].n + c[OF_FREED].n;
+		bool among = i && strcmp(c[UNFREED_KIND].s, "age") != 0;
+		if (!i)
+			words_add(&w, SAY("%s of %s%s, set apart from those freed by",
+					  say_count(m, c[OF_UNFREED].n),
+					  all < s->allocations && !s->est ? "the first " : "",
+					  say_things(m, all, "block")));
+		words_add(&w, SAY("%s: %s, and %s of those freed", fact(m, c, among, ascii),
+				  c[UNFREED].n == c[OF_UNFREED].n
+					  ? "all"
+					  : say_share(m, c[UNFREED].n, c[OF_UNFREED].n),
+				  c[FREED].n ? say_share(m, c[FREED].n, c[OF_FREED].n) : "none"));
+	}
+	return w;
 }
 
 /* ---- suppressions ---- */

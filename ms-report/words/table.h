@@ -197,6 +197,11 @@ enum { SITE_FREE_NODE, SITE_FREE_FREES, SITE_FREE_BYTES };
  * node that a stack is named after. */
 struct table site_frees(struct model *m, const struct site *s);
 
+/* Makes the table of what the site's unfreed blocks have in common and freed ones have not; and phrases
+ * of it: "of 4,096 B: all, and none of those freed". */
+struct table site_unfreed(struct model *m, const struct site *s);
+struct words unfreed_words(struct model *m, const struct site *s, bool ascii);
+
 /* ---- heap_table.c ---- */
 
 /* Makes a table of heaps, most live bytes first. */
