@@ -180,6 +180,9 @@ int memscope_trace_next(struct memscope_trace *t, struct memscope_event *ev, cha
  * functions are frames of their own. Returns the number of all its frames. */
 size_t memscope_trace_stack(struct memscope_trace *t, uint32_t stack, struct memscope_frame *out,
 			    size_t max);
+/* Returns the labels (memscope.h) that its thread had at the event read last, outermost first with
+ * commas; NULL = none. Valid until the trace is closed. */
+const char *memscope_trace_label(struct memscope_trace *t);
 /* Fills `out` with the information read so far; exit status and state are known at the end. */
 void memscope_trace_info(struct memscope_trace *t, struct memscope_trace_info *out);
 /* Fills `out` with the i-th /proc sample read so far; memscope_trace_mark returns the i-th mark.

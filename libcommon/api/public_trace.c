@@ -23,7 +23,8 @@ struct memscope_trace {
 	void *address_memory;
 	bool begun; /* an event block has been started and not finished */
 	bool ended;
-	uint64_t bad; /* invalid events */
+	uint64_t bad;    /* invalid events */
+	uint32_t thread; /* index of the event read last, which may be one made for labels */
 };
 
 struct memscope_trace *memscope_trace_open(const char *path, char *error)
@@ -104,6 +105,7 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 		[MS_EV_FREE_INFERRED] = MEMSCOPE_FREE,
 	};
 	uint64_t tick_ns = t->rec->head->tick_ns;
+	t->thread = ev->thread;
 	if (ev->time_ticks > t->rec->replay.tick_limit) {
 		t->bad++;
 		return false;
@@ -260,6 +262,11 @@ size_t memscope_trace_stack(struct memscope_trace *t, uint32_t stack, struct mem
 }
 
 /* ---- what else the trace says ---- */
+
+const char *memscope_trace_label(struct memscope_trace *t)
+{
+	return ms_label_of(t->rec, t->thread);
+}
 
 static uint64_t field(const struct ms_fields *f, unsigned id)
 {

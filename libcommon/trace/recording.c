@@ -6,7 +6,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
 #include "recording_private.h"
-#include "libcommon/replay/replay_cohorts.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "format/trace.h"

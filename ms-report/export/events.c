@@ -128,6 +128,10 @@ static void put_line(struct events *e, const struct memscope_event *ev)
 	if (ev->kind == MEMSCOPE_FREE)
 		put_stack(e, ev->inferred ? "  free inferred, allocated by " : "  allocated by ",
 			  ev->old_stack);
+	const char *label = memscope_trace_label(e->trace);
+	if (label)
+		out_printf(e->o, "  label %s", name_clean(&e->names, label, e->opt->ascii));
+	ms_arena_release(&e->names, (struct ms_arena_mark){0});
 	out_char(e->o, '\n');
 }
 
@@ -207,6 +211,8 @@ static void put_object(struct events *e, const struct memscope_event *ev)
 				{"old_stack", ev->old_stack ? ev->old_stack : MEMSCOPE_UNKNOWN});
 	if (ev->address != MEMSCOPE_UNKNOWN)
 		ms_json_print(&j, "address", "0x%" PRIx64, ev->address);
+	if (memscope_trace_label(e->trace))
+		ms_json_string(&j, "label", memscope_trace_label(e->trace));
 	if (ev->inferred)
 		ms_json_bool(&j, "inferred", true);
 	ms_json_close(&j, '}');

@@ -293,29 +293,75 @@ static void put_sites(struct model *m, struct ms_json *j, const struct json_stac
 	ms_json_close(j, '}');
 }
 
-static void put_threads(const struct model *m, struct ms_json *j)
+static void put_thread_figures(struct ms_json *j, const struct thread *t)
 {
-	ms_json_open(j, "threads", '[');
-	for (size_t i = 0; i < m->threads.n; i++) {
-		const struct thread *t = &m->threads.v[i];
-		ms_json_format(j,
-			       "{process:%lu tid:%lu name:%s allocations:%lu frees:%lu "
-			       "allocated_bytes:%lu temporary:%lu peak_bytes:%lu peak_blocks:%lu"
-			       " live_bytes:%lu live_blocks:%lu",
-			       (uint64_t)m->processes.v[t->process].id, t->tid, t->name,
-			       t->allocations, t->frees, t->allocated_bytes, t->temporary,
-			       t->peak.bytes, t->peak.blocks, t->live.bytes, t->live.blocks);
-		if (t->label)
-			ms_json_string(j, "label", t->label);
-		const struct est_named intervals[] = {
-			{"allocations", EST_ALLOCATIONS, t->allocations},
-			{"frees", EST_FREES, t->frees},
-			{"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
-			{"live_bytes", EST_END, t->live.bytes},
-			{"live_blocks", EST_END_BLOCKS, t->live.blocks}};
-		json_intervals(j, t->est, intervals, sizeof intervals / sizeof *intervals);
+	ms_json_format(j,
+		       "allocations:%lu frees:%lu allocated_bytes:%lu temporary:%lu peak_bytes:%lu "
+		       "peak_blocks:%lu live_bytes:%lu live_blocks:%lu",
+		       t->allocations, t->frees, t->allocated_bytes, t->temporary, t->peak.bytes,
+		       t->peak.blocks, t->live.bytes, t->live.blocks);
+	const struct est_named intervals[] = {
+		{"allocations", EST_ALLOCATIONS, t->allocations},
+		{"frees", EST_FREES, t->frees},
+		{"allocated_bytes", EST_ALLOCATED, t->allocated_bytes},
+		{"live_bytes", EST_END, t->live.bytes},
+		{"live_blocks", EST_END_BLOCKS, t->live.blocks}};
+	json_intervals(j, t->est, intervals, sizeof intervals / sizeof *intervals);
+}
+
+/* Adds what a thread did under labels to its own figures. */
+static void add_thread(struct thread *to, const struct thread *x)
+{
+	to->allocations = figure_add(to->allocations, x->allocations);
+	to->frees = figure_add(to->frees, x->frees);
+	to->allocated_bytes = figure_add(to->allocated_bytes, x->allocated_bytes);
+	to->temporary = figure_add(to->temporary, x->temporary);
+	live_add(&to->peak, x->peak);
+	live_add(&to->live, x->live);
+	for (int k = 0; to->est && x->est && k < EST_COUNT; k++)
+		ms_spread_add(&to->est->of[k], &x->est->of[k]);
+}
+
+/* Writes a thread, and below it what it did under each label; `first`: the first row that may have
+ * one of these, NONE = no thread has labels. */
+static void put_thread(const struct model *m, struct ms_json *j, const struct thread *t,
+		       uint32_t first)
+{
+	struct thread sum = *t;
+	struct estimates est = t->est ? *t->est : (struct estimates){0};
+	sum.est = t->est ? &est : NULL;
+	for (size_t i = first; i < m->threads.n; i++)
+		if (m->threads.v[i].of_thread == (uint64_t)t->id)
+			add_thread(&sum, &m->threads.v[i]);
+	ms_json_format(j, "{process:%lu tid:%lu name:%s", (uint64_t)m->processes.v[t->process].id,
+		       t->tid, t->name);
+	put_thread_figures(j, &sum);
+	bool any = false;
+	for (size_t i = first; i < m->threads.n; i++) {
+		const struct thread *x = &m->threads.v[i];
+		if (x->of_thread != (uint64_t)t->id)
+			continue;
+		if (!any)
+			ms_json_open(j, "labels", '[');
+		any = true;
+		ms_json_format(j, "{label:%s", x->label);
+		put_thread_figures(j, x);
 		ms_json_close(j, '}');
 	}
+	if (any)
+		ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+static void put_threads(const struct model *m, struct ms_json *j)
+{
+	uint32_t first = NONE;
+	for (uint32_t i = (uint32_t)m->threads.n; i-- > 0;)
+		first = m->threads.v[i].of_thread == UNKNOWN ? first : i;
+	ms_json_open(j, "threads", '[');
+	for (size_t i = 0; i < m->threads.n; i++)
+		if (m->threads.v[i].of_thread == UNKNOWN)
+			put_thread(m, j, &m->threads.v[i], first);
 	ms_json_close(j, ']');
 }
 
