@@ -11,7 +11,8 @@ struct stats {
 	/* The order is deliberate: if two members that change together were adjacent, the compiler
 	 * would load both with one instruction, right after each was stored. */
 	uint64_t live_bytes, peak_bytes, live_blocks, peak_blocks, peak_ns;
-	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
+	uint64_t lost, crowded; /* crowded: of `lost`, when each ring had a thread already */
+	uint64_t stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
 	uint64_t inherited_frees, preexisting_frees;

@@ -10,18 +10,19 @@
 
 #include "ms-record/control/control.h"
 
-/* Returns the number of program images, except `said`, that were not fully recorded. *lost receives
- * the number of their lost events. */
-static uint64_t other_trouble(const struct control *c, const struct image *said, uint64_t *lost)
+/* Returns the number of program images, except `said`, that were not fully recorded. *sum receives
+ * the numbers of their lost events. */
+static uint64_t other_trouble(const struct control *c, const struct image *said, struct stats *sum)
 {
 	uint64_t programs = 0;
-	*lost = 0;
+	*sum = (struct stats){0};
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m == said || !(m->stats.lost || m->damage[0] || m->guest.disabled[0] ||
 				   m->error || images_unhooked(m) || images_elsewhere(m)))
 			continue;
-		*lost += m->stats.lost;
+		sum->lost += m->stats.lost;
+		sum->crowded += m->stats.crowded;
 		programs++;
 	}
 	return programs;
@@ -42,8 +43,8 @@ static void print_elsewhere(const struct image *m)
 void summary_quality(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
-	uint64_t lost;
-	const char *whose = other_trouble(c, m, &lost) || c->missed ? " of this program" : "";
+	struct stats others;
+	const char *whose = other_trouble(c, m, &others) || c->missed ? " of this program" : "";
 	fputs("; ", stderr);
 	if (images_lost(m))
 		fprintf(stderr, "its trace was %s", images_lost(m));
@@ -75,24 +76,35 @@ void summary_quality(const struct control *c, const struct image *m)
 	fputc('\n', stderr);
 }
 
-/* Returns the option that makes the buffer four times as large, but at least 256 MiB. */
-static const char *larger_buffer(const struct control *c, char room[40])
+/* Tells whether most lost events are those of threads for which there was no ring. */
+static bool crowded(const struct stats *t)
+{
+	return t->crowded > t->lost / 2;
+}
+
+/* Returns what would have avoided most losses: a buffer four times as large, but at least 256 MiB,
+ * or fewer threads. */
+static const char *remedy(const struct control *c, const struct stats *t, char room[80])
 {
 	uint64_t mib = c->opt->session.buffer_bytes / (UINT64_C(1) << 20) * 4;
-	snprintf(room, 40, "--buffer=%" PRIu64 "M", mib > 256 ? mib : 256);
+	if (crowded(t))
+		snprintf(room, 80, "it had more threads at once than can be recorded");
+	else
+		snprintf(room, 80, "for a larger buffer: --buffer=%" PRIu64 "M",
+			 mib > 256 ? mib : 256);
 	return room;
 }
 
 void summary_other_trouble(const struct control *c, const struct image *said)
 {
-	char room[40];
-	uint64_t lost, programs = other_trouble(c, said, &lost);
+	char room[80];
+	struct stats others;
+	uint64_t programs = other_trouble(c, said, &others);
 	const char *were = programs == 1 ? "program was" : "programs were";
-	if (lost)
+	if (others.lost)
 		summary_line("trouble",
-			     "%" PRIu64 " further %s recorded in part, %s events lost there; for a "
-					"larger buffer: %s",
-			     programs, were, COUNT(lost), larger_buffer(c, room));
+			     "%" PRIu64 " further %s recorded in part, %s events lost there; %s",
+			     programs, were, COUNT(others.lost), remedy(c, &others, room));
 	else if (programs)
 		summary_line(
 			"trouble", "%" PRIu64 " further %s recorded in part or not at all%s%s%s",
@@ -145,15 +157,15 @@ void summary_losses(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	const char *why = "";
-	char room[40];
-	if (c->attached && !c->opt->session.sample_bytes)
+	char room[80];
+	if (c->attached && !c->opt->session.sample_bytes && !crowded(t))
 		why = "; threads of an attached process never wait for the recorder; to record "
 		      "less: -s 512k";
-	else if (!c->attached && !c->opt->session.wait_ns)
+	else if (!c->attached && !c->opt->session.wait_ns && !crowded(t))
 		why = "; without --buffer=drop, threads wait instead";
 	if (t->lost)
-		summary_line("lost", "%s of %s events%s; for a larger buffer: %s", COUNT(t->lost),
-			     COUNT(t->events + t->lost), why, larger_buffer(c, room));
+		summary_line("lost", "%s of %s events%s; %s", COUNT(t->lost),
+			     COUNT(t->events + t->lost), why, remedy(c, t, room));
 }
 
 void summary_trouble(const struct image *m)

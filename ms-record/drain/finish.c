@@ -37,7 +37,9 @@ static void copy_text(char *to, size_t room, const char *shared)
 static void take_session_counters(struct session *s)
 {
 	const struct mg_session *m = s->mem;
-	add_loss(s, __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED), MS_LOST_NO_RING);
+	uint64_t no_ring = __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED);
+	add_loss(s, no_ring, MS_LOST_NO_RING);
+	s->stats.crowded = s->rings.prepared == s->rings.max ? no_ring : 0;
 	add_loss(s, __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED), MS_LOST_REENTRY);
 	copy_text(s->guest.allocator, sizeof s->guest.allocator, m->allocator);
 	if (__atomic_load_n(&m->guest_disabled, __ATOMIC_RELAXED))

@@ -27,7 +27,7 @@
 #include "ms-record/base/wake.h"
 #include "session.h"
 
-#define SLOT_RINGS 128u
+#define SLOT_RINGS 1024u /* a power of two, as chunks of windows are: see guest/grow.c */
 #define SLOT_WINDOW 65536u
 #define RINGS_AT_ONCE 64u /* number of structures allocated together */
 #define SLOT_MODULES 1024u
