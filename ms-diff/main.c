@@ -46,8 +46,10 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		       const struct changes *c)
 {
 	if (runs->missing && o->history)
-		ms_cli_remark(&o->cli, "'%s' has no run with these keys: everything counts as new",
-			      o->history);
+		ms_cli_remark(
+			&o->cli,
+			"no run in '%s' has the keys that --key names: everything counts as new",
+			o->history);
 	else if (runs->missing)
 		ms_cli_remark(&o->cli, "'%s' does not exist: everything counts as new",
 			      runs->shown[OLD]->name);

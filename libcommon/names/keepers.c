@@ -45,7 +45,8 @@ const char *ms_keeper_name(struct ms_arena *a, const struct keeper *k, bool full
 				       : local ? "(unknown)"
 					       : "");
 	if (is(k, "registers") || is(k, "control"))
-		return ms_arena_printf(a, "%s%s", is(k, "control") ? "control block" : "registers",
+		return ms_arena_printf(a, "%s%s",
+				       is(k, "control") ? "the C library's data" : "registers",
 				       of_thread(a, k, " of thread "));
 	if (is(k, "mapping") && !name)
 		return k->size == UINT64_MAX

@@ -144,7 +144,8 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	struct ucred who;
 	socklen_t n = sizeof who;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
-		return ms_err_sys(err, "cannot identify the recorder of '%s'", file);
+		return ms_err_sys(
+			err, "nothing was sent: cannot find out which process records '%s'", file);
 	if (who.uid != 0 && who.uid != st->st_uid)
 		return ms_err_set(
 			err,

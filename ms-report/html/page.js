@@ -70,7 +70,7 @@ function runCards(page) {
 /* Of what was only looked at: the last and the largest of each line. */
 function watchedCards(series) {
 	return el("dl", { class: "cards" }, series.series.map((s) => card(s.label, saySize(s.values.findLast(known)),
-		series.time.length > 1 ? `at the end; at most ${saySize(s.values.reduce((a, v) => v > a ? v : a, 0))}` : "", s.id)));
+		series.time.length > 1 ? `at the end; peak ${saySize(s.values.reduce((a, v) => v > a ? v : a, 0))}` : "", s.id)));
 }
 
 /* Sentences about the run that fit nowhere else. */

@@ -263,7 +263,7 @@ const char *words_share(struct model *m, const struct list *l, bool both)
 	if (l->metric == METRIC_CHURN)
 		return SAY("%s of all calls%s", say_share(m, s->allocations, l->total.a), bytes);
 	if (l->metric == METRIC_ALLOCATED)
-		return SAY("%s of bytes in %s", say_share(m, s->allocated_bytes, l->total.a),
+		return SAY("%s of all bytes, in %s", say_share(m, s->allocated_bytes, l->total.a),
 			   say_things(m, s->allocations, "call"));
 	const char *share = s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
 				   : SAY("%s of", say_share(m, s->allocations, l->total.a));

@@ -28,7 +28,7 @@ shown() {
 	cat >expected
 	for _ in $(seq 300); do
 		screen
-		sed -nE "/$1/,/$2/p" screen | sed -E 's/ at [0-9.]+ m?s/ at T/; s/(kept\.c:)[0-9]+/\1N/g; s/ +[^ ]*(tests.targets.kept.kept\.c)/  src\/\1/; /control block/s/^ +[0-9]+ +[0-9.]+/N/; s/[^ ]+…$/…/; s/ \([^)]*…$/ …/; s/ +$//' >lines
+		sed -nE "/$1/,/$2/p" screen | sed -E 's/ at [0-9.]+ m?s/ at T/; s/(kept\.c:)[0-9]+/\1N/g; s/ +[^ ]*(tests.targets.kept.kept\.c)/  src\/\1/; /C library's data/s/^ +[0-9]+ +[0-9.]+/N/; s/[^ ]+…$/…/; s/ \([^)]*…$/ …/; s/ +$//' >lines
 		cmp -s lines expected && return
 		sleep 0.1
 	done
@@ -57,7 +57,7 @@ shown RETAINS smaller 'keepers' <<'END'
    3.91 K   1.4      10  + mapping of 1.0 MiB
    2.93 K   1.0       1  + thread 'worker-7', thread_local local_block (kept.c:N, void *)
    1.46 K   0.5       5  + global g_beside (kept.c:N, void **)
-N       1  + control block of thread 'worker-7'
+N       1  + the C library's data of thread 'worker-7'
         8   0.0       1    smaller ones
 END
 # opened, by site and caller
