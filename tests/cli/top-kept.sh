@@ -28,7 +28,7 @@ shown() {
 	cat >expected
 	for _ in $(seq 300); do
 		screen
-		sed -nE "/$1/,/$2/p" screen | sed -E 's/ at [0-9.]+ m?s/ at T/; s/(kept\.c:)[0-9]+/\1N/g; s/ +[^ ]*(tests.targets.kept.kept\.c)/  src\/\1/; /C library's data/s/^ +[0-9]+ +[0-9.]+/N/; s/[^ ]+…$/…/; s/ \([^)]*…$/ …/; s/ +$//' >lines
+		sed -nE "/$1/,/$2/p" screen | sed -E 's/ at [0-9.]+ m?s/ at T/; s/(kept\.c:)[0-9]+/\1N/g; s/ +[^ ]*(tests.targets.kept.kept\.c)/  src\/\1/; /C library.s data/s/^ +[0-9]+ +[0-9.]+/N/; s/[^ ]+…$/…/; s/ \([^)]*…$/ …/; s/ +$//' >lines
 		cmp -s lines expected && return
 		sleep 0.1
 	done
