@@ -499,10 +499,15 @@ enum ms_resident_field {
 	MS_RESIDENT_UNTOUCHED = 8, /* part of BYTES on pages neither in memory nor swapped out */
 	MS_RESIDENT_PINNED = 9,    /* free bytes on pages that also have live blocks */
 	MS_RESIDENT_ALONE = 10,    /* bytes of pages with blocks of this stack only */
-	MS_RESIDENT_TIME = 14,     /* ns */
-	MS_RESIDENT_EVENT = 15,    /* number of events before the measurement */
-	MS_RESIDENT_STATE = 16,    /* MS_SCAN_*; only DONE has figures */
-	MS_RESIDENT_PAUSE = 17,    /* ns for which the process was stopped in addition */
+	/* shared memory that is no file of a disk: memfd, System V, tmpfs; absent in older traces:
+	 * part of FILES */
+	MS_RESIDENT_SHARED = 11,
+	MS_RESIDENT_HUGE = 12,    /* pages of hugetlbfs, which RSS does not count */
+	MS_RESIDENT_NO_FILE = 13, /* with FILE: 1 = it is such shared memory */
+	MS_RESIDENT_TIME = 14,    /* ns */
+	MS_RESIDENT_EVENT = 15,   /* number of events before the measurement */
+	MS_RESIDENT_STATE = 16,   /* MS_SCAN_*; only DONE has figures */
+	MS_RESIDENT_PAUSE = 17,   /* ns for which the process was stopped in addition */
 	MS_RESIDENT_RSS = 18,
 	MS_RESIDENT_SWAP = 19,
 	MS_RESIDENT_FILES = 20,

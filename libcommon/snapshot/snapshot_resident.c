@@ -23,6 +23,8 @@ static int put_moments(struct ms_fill *w)
 		       {"other_bytes", MS_RESIDENT_OTHER},
 		       {"stack_bytes", MS_RESIDENT_STACKS},
 		       {"file_bytes", MS_RESIDENT_FILES},
+		       {"shared_bytes", MS_RESIDENT_SHARED},
+		       {"huge_bytes", MS_RESIDENT_HUGE},
 		       {"recorder_bytes", MS_RESIDENT_RECORDER},
 		       {"untouched_bytes", MS_RESIDENT_UNTOUCHED},
 		       {"pinned_bytes", MS_RESIDENT_PINNED},
@@ -81,6 +83,7 @@ static int put_files(struct ms_fill *w)
 			ms_put_row(&in, ms_int("process", w->p->id),
 				   ms_int("moment", r->number[MS_RESIDENT_MOMENT]),
 				   ms_text("file", file),
+				   ms_int("shared", r->number[MS_RESIDENT_NO_FILE] != 0),
 				   ms_int("bytes", r->number[MS_RESIDENT_BYTES]));
 	}
 	return ms_insert_close(&in);

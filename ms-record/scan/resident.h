@@ -4,7 +4,7 @@
  * While the process is stopped, only the kernel's figures are read, and a few words of glibc's
  * (resident_take). The use of each page is found afterwards, page by page (resident_solve):
  *
- *   page    | file, recorder's, stack |  as a whole
+ *   page    | file, shared memory, recorder's, stack |  as a whole
  *           | of the heap             |  live data of each block on it | slack | free
  *           | other                   |  as a whole
  *
@@ -47,17 +47,23 @@ struct resident {
 	MS_ARRAY(struct resident_run) runs;   /* sorted by address */
 	MS_ARRAY(struct resident_heap) heaps; /* sorted by address */
 	uint64_t rss, swap;
-	uint64_t missing; /* bytes of resident pages that were not found in time */
+	uint64_t huge;            /* bytes of hugetlbfs pages, which RSS does not count */
+	uint64_t missing;         /* bytes of resident pages that were not found in time */
+	MS_ARRAY(uint64_t) tmpfs; /* devices of mounted file systems in memory */
 	/* The members below hold resident bytes by use. */
 	struct resident_site *sites; /* indexed by stack node */
 	size_t site_count;
-	uint64_t *region_bytes; /* resident bytes of a file in each region */
-	uint64_t files, recorder, stacks, slack, free, other, pinned, trim, arenas, arena_free,
-		gaps;
+	uint64_t *region_bytes; /* resident bytes of a file, or of shared memory, in each region */
+	uint64_t files, shared, recorder, stacks, slack, free, other, pinned, trim, arenas,
+		arena_free, gaps;
 };
 
 /* Reads which memory is resident. The process is stopped; `tid` is one of its threads. */
 void resident_take(struct work *w, pid_t tid);
+/* Tells whether a mapping is of shared memory that is no file of a disk. `own_device`: the device of
+ * a memfd, which is that of all shared memory without a mounted file system; 0 = not known. */
+bool resident_is_shared(const struct resident *r, const struct ms_proc_map *map,
+			uint64_t own_device);
 /* Finds the use of each resident page, once the live blocks and their stacks are known. */
 void resident_solve(struct work *w);
 /* Writes the records of the resident memory to the session, under its lock, also if the state is

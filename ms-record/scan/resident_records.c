@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "format/trace.h"
 #include "libcommon/base/order.h"
 #include "libcommon/base/units.h"
+#include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 #include "ms-record/write/batch.h"
 #include "scan_work.h"
@@ -20,11 +22,13 @@
 struct file {
 	const char *name;
 	uint64_t bytes;
+	bool shared; /* no file of a disk */
 };
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+	const struct file *x = a, *y = b;
+	return strcmp(x->name, y->name) ?: x->shared - y->shared;
 }
 
 static int most_bytes(const void *a, const void *b)
@@ -34,19 +38,23 @@ static int most_bytes(const void *a, const void *b)
 }
 
 /* Sums the mappings of each file into `v`, largest first. Returns the number of files. */
-static size_t sum_files(const struct resident *r, struct file *v)
+static size_t sum_files(const struct work *k, struct file *v)
 {
+	const struct resident *r = &k->resident;
 	size_t n = 0, to = 0;
+	struct stat own;
+	uint64_t device = fstat(k->s->pool->memfd, &own) ? 0 : own.st_dev;
 	for (size_t i = 0; i < r->regions.n; i++) {
 		const char *name = r->regions.v[i].map.path;
 		if (!*name && i) /* zeroed data (.bss) of the mapping before */
 			name = r->regions.v[i - 1].map.path;
 		if (r->region_bytes[i])
-			v[n++] = (struct file){name, r->region_bytes[i]};
+			v[n++] = (struct file){name, r->region_bytes[i],
+					       resident_is_shared(r, &r->regions.v[i].map, device)};
 	}
 	qsort(v, n, sizeof *v, by_name);
 	for (size_t i = 0; i < n; i++)
-		if (to && !strcmp(v[to - 1].name, v[i].name))
+		if (to && !by_name(&v[to - 1], &v[i]))
 			v[to - 1].bytes += v[i].bytes;
 		else
 			v[to++] = v[i];
@@ -54,27 +62,30 @@ static size_t sum_files(const struct resident *r, struct file *v)
 	return to;
 }
 
-static void put_file(struct session *s, uint64_t moment, const char *name, uint64_t bytes)
+static void put_file(struct session *s, uint64_t moment, const struct file *f)
 {
-	struct ms_record_writer *w = batch_record(&s->queued.resident, 64 + strlen(name));
+	struct ms_record_writer *w = batch_record(&s->queued.resident, 80 + strlen(f->name));
 	ms_record_number(w, MS_RESIDENT_MOMENT, moment);
-	ms_record_string(w, MS_RESIDENT_FILE, name);
-	ms_record_number(w, MS_RESIDENT_BYTES, bytes);
+	ms_record_string(w, MS_RESIDENT_FILE, f->name);
+	ms_record_number(w, MS_RESIDENT_BYTES, f->bytes);
+	if (f->shared)
+		ms_record_number(w, MS_RESIDENT_NO_FILE, 1);
 	ms_record_end(w);
 }
 
-static void put_files(struct session *s, const struct resident *r, uint64_t moment)
+static void put_files(const struct work *k, uint64_t moment)
 {
-	struct file *v = ms_xrealloc(NULL, r->regions.n + 1, sizeof *v);
-	size_t n = sum_files(r, v);
-	uint64_t rest = 0;
+	struct file *v = ms_xrealloc(NULL, k->resident.regions.n + 1, sizeof *v);
+	struct file rest[2] = {{"", 0, false}, {"", 0, true}};
+	size_t n = sum_files(k, v);
 	for (size_t i = 0; i < n; i++)
 		if (i < FILES_MOST)
-			put_file(s, moment, v[i].name, v[i].bytes);
+			put_file(k->s, moment, &v[i]);
 		else
-			rest += v[i].bytes;
-	if (rest)
-		put_file(s, moment, "", rest);
+			rest[v[i].shared].bytes += v[i].bytes;
+	for (unsigned i = 0; i < 2; i++)
+		if (rest[i].bytes)
+			put_file(k->s, moment, &rest[i]);
 	free(v);
 }
 
@@ -132,6 +143,8 @@ static void put_parts(struct ms_record_writer *w, const struct work *k)
 		       {MS_RESIDENT_RSS, r->rss},
 		       {MS_RESIDENT_SWAP, r->swap},
 		       {MS_RESIDENT_FILES, r->files},
+		       {MS_RESIDENT_SHARED, r->shared},
+		       {MS_RESIDENT_HUGE, r->huge},
 		       {MS_RESIDENT_RECORDER, r->recorder},
 		       {MS_RESIDENT_STACKS, r->stacks},
 		       {MS_RESIDENT_FREE, r->free},
@@ -177,7 +190,7 @@ void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t 
 	if (!known)
 		return;
 	put_sites(s, r, moment);
-	put_files(s, r, moment);
+	put_files(w, moment);
 }
 
 bool resident_say(const struct work *w, char *text, size_t room)
@@ -191,6 +204,6 @@ bool resident_say(const struct work *w, char *text, size_t room)
 	snprintf(text, room, "RSS %s: %s live data, %s free or slack, %s not heap",
 		 ms_format_size(a, r->rss), ms_format_size(b, sum.live),
 		 ms_format_size(c, r->free + r->slack),
-		 ms_format_size(d, r->files + r->recorder + r->stacks + r->other));
+		 ms_format_size(d, r->files + r->shared + r->recorder + r->stacks + r->other));
 	return true;
 }

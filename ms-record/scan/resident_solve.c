@@ -231,7 +231,7 @@ static void add_page(struct solving *g, uint64_t page, bool swapped)
 	}
 	if (swapped)
 		return;
-	if (whole == &r->files)
+	if (whole == &r->files || whole == &r->shared)
 		r->region_bytes[g->region] += PAGE;
 	if (whole)
 		*whole += PAGE;
@@ -252,25 +252,28 @@ static bool is_bss(const struct ms_region *v)
 	       !strncmp(before->perms, "rw-p", 4) && !strncmp(v->map.perms, "rw-p", 4);
 }
 
-static uint64_t *whole_region(struct solving *g, size_t i, uint64_t own_inode)
+/* Returns the figure that a region is added to as a whole. `own`: the recorder's shared memory. */
+static uint64_t *whole_region(struct solving *g, size_t i, const struct stat *own)
 {
 	const struct ms_region *v = &g->r->regions.v[i];
 	bool memory =
 		!v->map.inode && (v->kind == MS_REGION_ANONYMOUS || v->kind == MS_REGION_HEAP);
-	if ((own_inode && v->map.inode == own_inode) ||
+	if ((own->st_ino && v->map.inode == own->st_ino) ||
 	    !strncmp(v->map.path, "/memfd:memscope-", 16))
 		return &g->r->recorder;
 	if (v->kind == MS_REGION_STACK)
 		return &g->r->stacks;
+	if (resident_is_shared(g->r, &v->map, own->st_dev))
+		return &g->r->shared;
 	return !memory || (i && is_bss(v)) ? &g->r->files : NULL;
 }
 
-static void begin_region(struct solving *g, size_t i, uint64_t own_inode)
+static void begin_region(struct solving *g, size_t i, const struct stat *own)
 {
 	const struct ms_proc_map *map = &g->r->regions.v[i].map;
 	size_t first = MS_COUNT_UP_TO(g->v, g->n, address, map->start);
 	g->region = i;
-	g->whole = whole_region(g, i, own_inode);
+	g->whole = whole_region(g, i, own);
 	g->blocks = !g->r->glibc && first < g->n && g->v[first].address < map->end;
 	for (size_t k = 0; k < g->w->thread_count; k++) {
 		const struct scan_thread *t = &g->w->threads[k];
@@ -284,13 +287,14 @@ static void begin_region(struct solving *g, size_t i, uint64_t own_inode)
 static void add_runs(struct solving *g)
 {
 	const struct resident *r = g->r;
-	struct stat st;
-	const uint64_t own = fstat(g->w->s->pool->memfd, &st) ? 0 : st.st_ino;
+	struct stat own;
+	if (fstat(g->w->s->pool->memfd, &own))
+		own = (struct stat){0};
 	size_t next = 0;
 	for (size_t i = 0; i < r->runs.n; i++) {
 		const struct resident_run *run = &r->runs.v[i];
 		while (next < r->regions.n && r->regions.v[next].map.start <= run->start)
-			begin_region(g, next++, own);
+			begin_region(g, next++, &own);
 		for (uint64_t page = run->start; page < run->end; page += PAGE)
 			add_page(g, page, run->swapped);
 	}

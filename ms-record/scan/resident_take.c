@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "libcommon/base/order.h"
 #include "ms-record/base/descriptor.h"
@@ -22,6 +23,7 @@
 #define HEAP_MOST (UINT64_C(64) << 20) /* alignment of glibc's heaps */
 #define ARENA_FIRST 0x18u              /* minimum offset of an arena in its heap */
 #define ARENA_LAST 0x100u
+#define TMPFS_MOST 256u /* mounted file systems in memory that are looked at */
 /* tolerated error of VmRSS, whose counters the kernel updates in batches */
 #define RSS_ROUGHLY (UINT64_C(1) << 20)
 
@@ -152,6 +154,42 @@ static void check_rss(struct resident *r, const struct work *w, pid_t tid)
 		r->swap = swap;
 }
 
+/* ---- shared memory ---- */
+
+/* Finds the devices of file systems that keep files in memory: what is mapped of them cannot be
+ * dropped as pages of other files can. */
+static void find_tmpfs(struct resident *r, int folder)
+{
+	int fd = openat(folder, "mountinfo", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL;
+	size_t room = 0;
+	unsigned major, minor;
+	while (f && r->tmpfs.n < TMPFS_MOST && getline(&line, &room, f) > 0) {
+		const char *type = strstr(line, " - ");
+		if (type &&
+		    (!strncmp(type + 3, "tmpfs ", 6) || !strncmp(type + 3, "ramfs ", 6) ||
+		     !strncmp(type + 3, "devtmpfs ", 9)) &&
+		    sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2)
+			*MS_PUSH(&r->tmpfs) = makedev(major, minor);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		descriptor_close(fd);
+}
+
+bool resident_is_shared(const struct resident *r, const struct ms_proc_map *map,
+			uint64_t own_device)
+{
+	uint64_t device = makedev(map->dev_major, map->dev_minor);
+	bool shared = own_device && device == own_device; /* System V's first has inode 0 */
+	for (size_t i = 0; i < r->tmpfs.n; i++)
+		shared |= r->tmpfs.v[i] == device;
+	return shared;
+}
+
 static bool take_at_once(struct work *w, struct memory *m, const struct ms_proc *p, pid_t tid)
 {
 	struct resident *r = &w->resident, all = {0};
@@ -184,6 +222,10 @@ void resident_take(struct work *w, pid_t tid)
 		   !memory_open_pages(&m, w->s->process.folder, tid, w->deadline_ns) &&
 		   (take_at_once(w, &m, &p, tid) ||
 		    (clock_mono() < w->deadline_ns && take_slowly(r, &m, &p)));
+	if (r->taken) {
+		r->huge = hijack_status(w->s->process.folder, tid, "\nHugetlbPages:", 10) * 1024;
+		find_tmpfs(r, p.folder);
+	}
 	r->late = clock_mono() >= w->deadline_ns; /* if time ran out, runs may be missing */
 	r->taken &= !r->late;
 	if (r->taken)
@@ -197,5 +239,5 @@ void resident_free(struct work *w)
 {
 	struct resident *r = &w->resident;
 	ms_regions_free(&r->regions);
-	MS_FREE(r->runs.v, r->heaps.v, r->sites, r->region_bytes);
+	MS_FREE(r->runs.v, r->heaps.v, r->tmpfs.v, r->sites, r->region_bytes);
 }

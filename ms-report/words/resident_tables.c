@@ -18,7 +18,7 @@
 #define MMAP_LEAST (UINT64_C(128) << 10) /* bytes: glibc's initial threshold for mmap */
 #define WORTH_PART 20u                   /* advice must free at least 1/20 of RSS */
 
-enum part { LIVE, SLACK, FREE, OTHER, STACKS, FILES, RECORDER, PARTS };
+enum part { LIVE, SLACK, FREE, OTHER, STACKS, SHARED, FILES, RECORDER, PARTS };
 static const struct {
 	const char *name, *said, *what;
 } parts[] = {
@@ -28,6 +28,8 @@ static const struct {
 		  "resident heap memory that lies in no block"},
 	[OTHER] = {"other memory", "other memory", "anonymous memory that holds no recorded block"},
 	[STACKS] = {"stacks", "stacks", "stacks of all threads of the process"},
+	[SHARED] = {"shared memory", "shared memory",
+		    "memfd, /dev/shm, System V, tmpfs: can be swapped out, not dropped"},
 	[FILES] = {"files", "files", "programs, libraries, mapped files"},
 	[RECORDER] = {"recorder", "the recorder's", "what MemScope itself uses in the process"},
 };
@@ -35,7 +37,7 @@ static const struct {
 /* Holds the sums over all processes; UNKNOWN = not known. */
 struct facts {
 	uint64_t part[PARTS];
-	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
+	uint64_t rss, swap, huge, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
 	uint64_t processes, pause_ns, labels;
 	const char *label;
 	bool glibc; /* all processes use only glibc's allocator */
@@ -48,27 +50,30 @@ static struct facts find(struct model *m)
 		m,
 		PICK
 		"SELECT sum(live_bytes), sum(slack_bytes),"
-		" sum(free_bytes), sum(other_bytes), sum(stack_bytes), sum(file_bytes),"
-		" sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
+		" sum(free_bytes), sum(other_bytes), sum(stack_bytes),"
+		" sum(shared_bytes), sum(file_bytes),"
+		" sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(huge_bytes), "
+		"sum(untouched_bytes),"
 		" sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
 		" sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label),"
 		" min(coalesce(p.allocator LIKE 'glibc%%' AND p.allocator NOT LIKE '%%,%%', 0)),"
 		" count(*), max(pause_ns), count(DISTINCT label)"
 		" FROM now JOIN process p ON p.id = process",
 		m->at_label, m->at_label);
-	uint64_t *const more[] = {&f.rss,    &f.swap,       &f.untouched, &f.pinned, &f.trim,
-				  &f.arenas, &f.arena_free, &f.gaps,      &f.wide,   &f.peak};
+	uint64_t *const more[] = {&f.rss,    &f.swap, &f.huge,   &f.untouched,
+				  &f.pinned, &f.trim, &f.arenas, &f.arena_free,
+				  &f.gaps,   &f.wide, &f.peak};
 	while (model_next(&q)) {
 		for (int i = 0; i < PARTS; i++)
 			f.part[i] = figure_in(q, i);
 		for (size_t i = 0; i < sizeof more / sizeof *more; i++)
 			*more[i] = figure_in(q, PARTS + (int)i);
-		const void *label = sqlite3_column_text(q, PARTS + 10);
+		const void *label = sqlite3_column_text(q, PARTS + 11);
 		f.label = label ? SAY("%s", (const char *)label) : NULL;
-		f.processes = figure_in(q, PARTS + 12);
-		f.pause_ns = figure_in(q, PARTS + 13);
-		f.labels = figure_in(q, PARTS + 14);
-		f.glibc = figure_in(q, PARTS + 11) == 1;
+		f.processes = figure_in(q, PARTS + 13);
+		f.pause_ns = figure_in(q, PARTS + 14);
+		f.labels = figure_in(q, PARTS + 15);
+		f.glibc = figure_in(q, PARTS + 12) == 1;
 	}
 	return f;
 }
@@ -189,16 +194,17 @@ static struct table advice_table(struct model *m, const struct facts *f)
 
 /* ---- the answer ---- */
 
-/* Returns where most of `all` bytes of files are: "mostly /x"; files that were summed up have
- * no name. */
-static const char *largest_file(struct model *m, uint64_t all)
+/* Returns where most of `all` bytes of files, or of shared memory, are: "mostly /x"; files that were
+ * summed up have no name. */
+static const char *largest_file(struct model *m, uint64_t all, bool shared)
 {
 	const char *said = "--resident lists them";
 	sqlite3_stmt *q = model_ask(
 		m,
 		PICK "SELECT file, sum(bytes) FROM resident_file JOIN pick USING (process, moment)"
-		     " WHERE file != '' GROUP BY file ORDER BY sum(bytes) DESC, file LIMIT 1",
-		m->at_label, m->at_label);
+		     " WHERE file != '' AND coalesce(shared, 0) = %d GROUP BY file ORDER BY "
+		     "sum(bytes) DESC, file LIMIT 1",
+		m->at_label, m->at_label, shared);
 	while (model_next(&q))
 		said = SAY("%s %s", figure_in(q, 1) > all / 2 ? "mostly" : "the largest is",
 			   name_clean(&m->arena, (const char *)sqlite3_column_text(q, 0), false));
@@ -227,7 +233,8 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	case OTHER:
 		return "record with --mmap to see who mapped it";
 	case FILES:
-		return largest_file(m, f->part[FILES]);
+	case SHARED:
+		return largest_file(m, f->part[largest], largest == SHARED);
 	case RECORDER:
 		return "absent when the program is not recorded";
 	default:
@@ -309,6 +316,8 @@ static struct table part_table(struct model *m, const struct facts *f)
 		      f->processes > 1 ? "each process for at most" : "the process for",
 		      say_time(m, f->pause_ns));
 	for (int i = 0; i < PARTS; i++) {
+		if (i == SHARED && f->part[i] == UNKNOWN) /* an older trace: part of files */
+			continue;
 		part_row(m, &t,
 			 i == FREE && figure_some(f->wide) ? "free or unrecorded" : parts[i].name,
 			 f->part[i], say_share(m, f->part[i], f->rss), 0, parts[i].what);
@@ -316,6 +325,9 @@ static struct table part_table(struct model *m, const struct facts *f)
 	}
 	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks");
 	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings");
+	if (figure_some(f->huge))
+		part_row(m, &t, "huge pages", 0, NULL, f->huge,
+			 "of hugetlbfs, which RSS does not count");
 	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
 		 "sum of the parts from live data to recorder")
 		->kind = ROW_TOTAL;
@@ -362,16 +374,17 @@ static struct table site_table(struct model *m, int by, size_t limit)
 
 static const struct column file_columns[] = {
 	{"file", "file", CELL_PATH, .sql = "iif(file = '', '(others)', file)"},
+	{"", "kind", CELL_TEXT, .sql = "iif(shared, 'shared memory', '')", .optional = true},
 	{"resident", "resident_bytes", CELL_SIZE, .sum = true, .sql = "sum(bytes)"},
 };
 
 static struct table file_table(struct model *m, size_t limit)
 {
-	struct table t =
-		TABLE_OF(file_columns, .title = "FILES", .empty = "no pages of files are resident");
+	struct table t = TABLE_OF(file_columns, .title = "FILES and shared memory",
+				  .empty = "no pages of files are resident");
 	table_query(m, &t,
 		    "FROM (" PICK "SELECT f.* FROM resident_file f JOIN pick USING (process,"
-		    " moment)) GROUP BY file ORDER BY sum(bytes) DESC, file",
+		    " moment)) GROUP BY file, shared ORDER BY sum(bytes) DESC, file, shared",
 		    m->at_label, m->at_label);
 	table_finish(m, &t, -1, limit, "file", TOTAL_NONE);
 	return t;
@@ -386,6 +399,7 @@ static const struct column moment_columns[] = {
 	{"free but held", "free_bytes", CELL_SIZE, .sum = false},
 	{"other", "other_bytes", CELL_SIZE, .sum = false},
 	{"files", "file_bytes", CELL_SIZE, .sum = false},
+	{"shared memory", "shared_bytes", CELL_SIZE, .sum = false, .optional = true},
 	{"process", "process", CELL_ID, .sum = false},
 };
 

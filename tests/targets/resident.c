@@ -8,6 +8,8 @@
  *             which 3 MiB and the last page are
  *   leak      20 MiB in blocks of 1 MiB - 4 KiB, written
  *   file      32 MiB of the file that is named next, mapped and read
+ *   shared    8 MiB of a memfd, 4 MiB of System V, 2 MiB shared without a name, written; 1 MiB of a file in /dev/shm, written and, where there
+ *             is one, a huge page
  *   large     24 blocks of 2 MiB in the heap (one that was mapped is freed before), of which every
  *             other one is freed
  *   zeros     nothing else: prints by how many MiB reading 64 MiB of zeros raises RSS here
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -137,6 +140,29 @@ static void large(void)
 		free(kept[i]);
 }
 
+/* Maps a file and writes all of it. */
+static void fill_file(int fd, size_t n)
+{
+	if (fd < 0 || ftruncate(fd, (off_t)n) || !fill(mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), n))
+		abort();
+	close(fd);
+}
+
+static void shared(void)
+{
+	int id = shmget(IPC_PRIVATE, 4 * MIB, IPC_CREAT | 0600);
+	fill(shmat(id, NULL, 0), 4 * MIB);
+	shmctl(id, IPC_RMID, NULL);
+	fill_file(memfd_create("shared-fd", MFD_CLOEXEC), 8 * MIB);
+	fill(mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 2 * MIB);
+	char name[] = "/dev/shm/memscope-XXXXXX";
+	fill_file(mkstemp(name), MIB);
+	unlink(name);
+	void *huge = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (huge != MAP_FAILED)
+		fill(huge, 2 * MIB);
+}
+
 static long rss(void)
 {
 	char line[200];
@@ -174,6 +200,8 @@ int main(int argc, char **argv)
 		reserved();
 	else if (!strcmp(what, "file"))
 		map_file(argv[2]);
+	else if (!strcmp(what, "shared"))
+		shared();
 	else if (!strcmp(what, "large"))
 		large();
 	else

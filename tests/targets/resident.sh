@@ -11,6 +11,7 @@ near() { # name got want percent
 }
 ask() { sqlite3 "$case.db" "SELECT $1 FROM resident"; }
 head -c 33554432 /dev/zero | tr '\0' x >big-file
+parts='live_bytes + slack_bytes + free_bytes + other_bytes + stack_bytes + shared_bytes + file_bytes + recorder_bytes'
 record() { # case, and what else the program is given
 	case=$1
 	shift
@@ -18,12 +19,12 @@ record() { # case, and what else the program is given
 	ms-snap -o "$case.db" "$case.trace"
 	test "$(ask "label || ' ' || state || ' ' || wide")" = "end done 0"
 	# What the kernel said to the program a moment before, which has done some more since, in the library too.
-	near "$case: parts" "$(ask 'live_bytes + slack_bytes + free_bytes + other_bytes + stack_bytes + file_bytes + recorder_bytes')" "$(cat "$case.rss")" 4
-	test "$(ask 'rss_bytes = live_bytes + slack_bytes + free_bytes + other_bytes + stack_bytes + file_bytes + recorder_bytes')" = 1
+	near "$case: parts" "$(ask "$parts")" "$(cat "$case.rss")" 4
+	test "$(ask "rss_bytes = $parts")" = 1
 	# Sites make up what the process has.
 	test "$(sqlite3 "$case.db" "SELECT (SELECT coalesce(sum(live_bytes), 0) || ' ' || coalesce(sum(pinned_bytes), 0) || ' ' ||
 		coalesce(sum(untouched_bytes), 0) FROM resident_site) = live_bytes || ' ' || pinned_bytes || ' ' || untouched_bytes,
-		(SELECT sum(bytes) FROM resident_file) = file_bytes FROM resident")" = "1|1"
+		(SELECT sum(bytes) FROM resident_file) = file_bytes + shared_bytes FROM resident")" = "1|1"
 }
 rss() { env "$@" | tail -n 1; }
 
@@ -80,9 +81,21 @@ record file big-file
 near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE '%/big-file'")" 33554432 0.1
 ms-report --width 200 --resident file.trace | grep -q "is files: mostly $PWD/big-file$"
 
-sqlite3 file.db "INSERT INTO resident_file SELECT process, moment, '', 9 * max(bytes) FROM resident_file GROUP BY 1, 2;
+sqlite3 file.db "INSERT INTO resident_file (process, moment, file, shared, bytes) SELECT process, moment, '', 0, 9 * max(bytes) FROM resident_file GROUP BY 1, 2;
 	UPDATE resident SET rss_bytes = rss_bytes + 9 * file_bytes, file_bytes = 10 * file_bytes"
 ms-report --width 200 --resident file.db | grep -q "is files: the largest is $PWD/big-file$"
+
+# Shared memory is apart from files, which the kernel can drop; a private mapping of a file in memory is shared until it is written.
+record shared
+test "$(ask 'shared_bytes')" = $((15 * 1048576)) || die "shared: $(ask shared_bytes)"
+test "$(sqlite3 shared.db "SELECT group_concat(bytes, ' ') FROM (SELECT bytes FROM resident_file WHERE shared ORDER BY bytes)")" = "1048576 2097152 4194304 8388608"
+test "$(sqlite3 shared.db "SELECT bytes FROM resident_file WHERE shared AND file LIKE '/memfd:shared-fd%'")" = 8388608
+test "$(ask huge_bytes)" = $(($(grep -c '^HugePages_Total: *[1-9]' /proc/meminfo) * 2097152)) || [ "$(ask huge_bytes)" = 0 ]
+ms-report --width 200 --resident shared.trace >said
+grep -qE '^shared memory +15.0 MiB +[0-9.]+ % +memfd, /dev/shm, System V, tmpfs: can be swapped out, not dropped$' said || die "$(cat said)"
+grep -q 'is shared memory: mostly /memfd:shared-fd' said || die "$(cat said)"
+sqlite3 shared.db "UPDATE resident SET file_bytes = file_bytes + shared_bytes, shared_bytes = NULL; UPDATE resident_file SET shared = NULL"
+ms-report --resident shared.db | grep -q '^shared' && die "shared memory of a trace that does not know it"
 
 # Without verdicts; without the option; not with samples.
 ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
@@ -108,7 +121,7 @@ for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
 	case=$library
 	ms-record -q --resident --env "LD_PRELOAD=$library" -o "$case.trace" "$program" pinned >/dev/null
 	ms-snap -o "$case.db" "$case.trace"
-	test "$(ask 'state, slack_bytes IS NULL AND trim_bytes IS NULL, rss_bytes = live_bytes + free_bytes + other_bytes + stack_bytes + file_bytes + recorder_bytes')" = "done|1|1"
+	test "$(ask 'state, slack_bytes IS NULL AND trim_bytes IS NULL, rss_bytes = live_bytes + free_bytes + other_bytes + stack_bytes + shared_bytes + file_bytes + recorder_bytes')" = "done|1|1"
 	# libstdc++, which some of them are linked with, has a block of 72 KB of which little is written
 	near "$library" "$(ask live_bytes)" 400000 2
 	ms-report --resident "$case.trace" | grep -q '^none: what another allocator than glibc.s does is not known$'
