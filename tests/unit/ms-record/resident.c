@@ -8,6 +8,7 @@
 #include "ms-record/write/batch.c"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "tests/unit/held.h"
@@ -242,9 +243,8 @@ static void write_texts(size_t which, int more)
 #define BLOCKS_ARE "5=7 6=14548 7=12420 8=2064 9=16160 "
 #define GLIBC_HAS "23=92 27=28672 28=1 29=12288 30=8192\n"
 #define ALL                                                                                        \
-	HEAD BLOCKS_ARE                                                                            \
-		"18=131072 19=4096 20=24576 21=8192 22=24576 24=57120 25=4096 26=0 " GLIBC_HAS     \
-			SITES FILES
+	HEAD BLOCKS_ARE "18=131072 19=4096 20=24576 11=0 12=0 21=8192 22=24576 24=57120 25=4096 "  \
+			"26=0 " GLIBC_HAS SITES FILES
 
 static void check_parts(void)
 {
@@ -255,28 +255,28 @@ static void check_parts(void)
 	write_texts(6, -8); /* the last pages found there are the kernel's page of zeros */
 	begin(false);
 	look("pages in excess", HEAD BLOCKS_ARE
-	     "18=122880 19=4096 20=24576 21=8192 22=20480 24=57120 25=0 26=0 " GLIBC_HAS SITES
-		     FILES);
+	     "18=122880 19=4096 20=24576 11=0 12=0 21=8192 22=20480 24=57120 25=0 26=0 " GLIBC_HAS
+		     SITES FILES);
 	write_texts(6, -20); /* a run and no more */
 	begin(false);
 	look("a run in excess", HEAD BLOCKS_ARE
-	     "18=110592 19=4096 20=24576 21=8192 22=8192 24=57120 25=0 26=0 " GLIBC_HAS SITES
-		     FILES);
+	     "18=110592 19=4096 20=24576 11=0 12=0 21=8192 22=8192 24=57120 25=0 26=0 " GLIBC_HAS
+		     SITES FILES);
 	write_texts(3, -8); /* the page behind one that is swapped out, and one before it */
 	begin(false);
-	look("runs in excess",
-	     HEAD "5=7 6=14548 7=12420 8=2128 9=16160 18=122880 19=4096 20=24576 21=8192 22=24576 "
-		  "24=48928 25=4096 26=0 23=92 27=20480 28=1 29=12288 30=4096\n"
-		  "1=1 4=1 5=2 6=108 7=108 8=0 9=4064 10=4096\n"
-		  "1=1 4=2 5=2 6=4112 7=4112 8=0 9=8032 10=8192\n"
-		  "1=1 4=3 5=2 6=88 7=24 8=64 9=4064 10=4096\n"
-		  "1=1 4=4 5=1 6=10240 7=8176 8=2064 9=0 10=8192\n" FILES);
+	look("runs in excess", HEAD "5=7 6=14548 7=12420 8=2128 9=16160 18=122880 19=4096 20=24576 "
+				    "11=0 12=0 21=8192 22=24576 "
+				    "24=48928 25=4096 26=0 23=92 27=20480 28=1 29=12288 30=4096\n"
+				    "1=1 4=1 5=2 6=108 7=108 8=0 9=4064 10=4096\n"
+				    "1=1 4=2 5=2 6=4112 7=4112 8=0 9=8032 10=8192\n"
+				    "1=1 4=3 5=2 6=88 7=24 8=64 9=4064 10=4096\n"
+				    "1=1 4=4 5=1 6=10240 7=8176 8=2064 9=0 10=8192\n" FILES);
 	write_texts(8, 8); /* and these were not found in time */
 	begin(false);
 	scan.live.wide = true;
-	look("missing pages", HEAD BLOCKS_ARE
-	     "18=139264 19=4096 20=24576 21=8192 22=24576 24=57120 25=12288 26=1 " GLIBC_HAS SITES
-		     FILES);
+	look("missing pages",
+	     HEAD BLOCKS_ARE "18=139264 19=4096 20=24576 11=0 12=0 21=8192 22=24576 24=57120 "
+			     "25=12288 26=1 " GLIBC_HAS SITES FILES);
 	write_texts(0, 0);
 
 	begin(true);
@@ -288,9 +288,8 @@ static void check_parts(void)
 	begin(true);
 	session.forked = false;
 	head.own[3][1] = 0; /* a forked one's are nothing to it */
-	look("not forked", HEAD BLOCKS_ARE
-	     "18=131072 19=4096 20=24576 21=4096 22=28672 24=57120 25=4096 26=0 " GLIBC_HAS SITES
-		     FILES);
+	look("not forked", HEAD BLOCKS_ARE "18=131072 19=4096 20=24576 11=0 12=0 21=4096 22=28672 "
+					   "24=57120 25=4096 26=0 " GLIBC_HAS SITES FILES);
 }
 
 /* Checks another allocator: what it mapped for itself is known, and where its blocks are. */
@@ -302,13 +301,13 @@ static void check_other_allocator(void)
 		strcpy(mem.allocator, names[i]);
 		mapped = (struct mg_arenas){
 			.count = 2, .span = {{FURTHER, FURTHER + 0x1000}, {OWN, OWN + 0x1000}}};
-		look(names[i],
-		     HEAD "5=7 6=14548 7=12420 8=2064 9=12156 "
-			  "18=131072 19=4096 20=24576 21=8192 22=24576 24=57212 25=4096 26=0\n"
-			  "1=1 4=1 5=2 6=108 7=108 8=0 9=4088 10=4096\n"
-			  "1=1 4=2 5=2 6=4112 7=4112 8=0 9=3980 10=4096\n"
-			  "1=1 4=3 5=2 6=88 7=24 8=0 9=4072 10=4096\n"
-			  "1=1 4=4 5=1 6=10240 7=8176 8=2064 9=16 10=8192\n" FILES);
+		look(names[i], HEAD
+		     "5=7 6=14548 7=12420 8=2064 9=12156 "
+		     "18=131072 19=4096 20=24576 11=0 12=0 21=8192 22=24576 24=57212 25=4096 26=0\n"
+		     "1=1 4=1 5=2 6=108 7=108 8=0 9=4088 10=4096\n"
+		     "1=1 4=2 5=2 6=4112 7=4112 8=0 9=3980 10=4096\n"
+		     "1=1 4=3 5=2 6=88 7=24 8=0 9=4072 10=4096\n"
+		     "1=1 4=4 5=1 6=10240 7=8176 8=2064 9=16 10=8192\n" FILES);
 	}
 }
 
@@ -526,19 +525,25 @@ static void check_files(void)
 	static char names[68][8];
 	static uint64_t bytes[68];
 	static char want[8192];
-	struct resident r = {.regions = {.v = regions, .n = 68}, .region_bytes = bytes};
+	uint64_t tmpfs[] = {makedev(0, 25)};
 	char *to = want;
 	for (unsigned i = 0; i < 68; i++) {
 		snprintf(names[i], sizeof names[i], i == 67 ? "" : "f%u", i);
 		regions[i].map.path = names[i];
 		bytes[i] = i == 3 ? 0 : 100 + i; /* nothing is resident of f3 */
 	}
+	/* two of a file system in memory, of which one is not named */
+	regions[1].map.dev_minor = regions[64].map.dev_minor = 25;
 	begin(true);
+	w.resident = (struct resident){.regions = {.v = regions, .n = 68},
+				       .region_bytes = bytes,
+				       .tmpfs = {.v = tmpfs, .n = 1}};
 	to += sprintf(to, "1=9 3=f66 6=333\n");
 	for (unsigned i = 65; i > 2; i--)
-		to += i > 3 ? sprintf(to, "1=9 3=f%u 6=%u\n", i, 100 + i) : 0;
-	sprintf(to, "1=9 3=f2 6=102\n1=9 3= 6=201\n");
-	put_files(&session, &r, 9);
+		to += i > 3 ? sprintf(to, "1=9 3=f%u 6=%u%s\n", i, 100 + i, i == 64 ? " 13=1" : "")
+			    : 0;
+	sprintf(to, "1=9 3=f2 6=102\n1=9 3= 6=100\n1=9 3= 6=101 13=1\n");
+	put_files(&w, 9);
 	CHECK(!strcmp(records(), want), "%s", records());
 }
 
