@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "format/trace.h"
 #include "libcommon/base/order.h"
@@ -250,6 +251,16 @@ static bool is_bss(const struct ms_region *v)
 	const struct ms_proc_map *before = &v[-1].map;
 	return !v->map.inode && !*v->map.path && before->inode && before->end == v->map.start &&
 	       !strncmp(before->perms, "rw-p", 4) && !strncmp(v->map.perms, "rw-p", 4);
+}
+
+bool resident_is_shared(const struct resident *r, const struct ms_proc_map *map,
+			uint64_t own_device)
+{
+	uint64_t device = makedev(map->dev_major, map->dev_minor);
+	bool shared = own_device && device == own_device; /* System V's first has inode 0 */
+	for (size_t i = 0; i < r->tmpfs.n; i++)
+		shared |= r->tmpfs.v[i] == device;
+	return shared;
 }
 
 /* Returns the figure that a region is added to as a whole. `own`: the recorder's shared memory. */

@@ -180,16 +180,6 @@ static void find_tmpfs(struct resident *r, int folder)
 		descriptor_close(fd);
 }
 
-bool resident_is_shared(const struct resident *r, const struct ms_proc_map *map,
-			uint64_t own_device)
-{
-	uint64_t device = makedev(map->dev_major, map->dev_minor);
-	bool shared = own_device && device == own_device; /* System V's first has inode 0 */
-	for (size_t i = 0; i < r->tmpfs.n; i++)
-		shared |= r->tmpfs.v[i] == device;
-	return shared;
-}
-
 static bool take_at_once(struct work *w, struct memory *m, const struct ms_proc *p, pid_t tid)
 {
 	struct resident *r = &w->resident, all = {0};

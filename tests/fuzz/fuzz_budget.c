@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct budget b;
 	struct ms_err err = {0};
 	if (budget_parse(text, &b, &err) != 0 ? !err.text[0]
-					      : b.site && b.site[b.site_length] != '"')
+					      : b.pattern && b.pattern[b.pattern_length] != '"')
 		abort();
 	/* never longer than some ellipses for each template */
 	if (strlen(ms_name_short(&a, text)) > 2 * strlen(text))
