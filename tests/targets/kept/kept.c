@@ -41,14 +41,17 @@ __attribute__((noinline)) static void *some(size_t bytes)
 	return calloc(1, bytes);
 }
 
+/* Volatile, so that no compiler makes two loops of one, and two sites of one list: gcc 14 does. */
+static volatile int middle = 499, lower = 299;
+
 __attribute__((noinline)) static void make_list(struct node *volatile *local)
 {
 	for (int i = 0; i < 1000; i++) {
 		struct node *n = some(sizeof *n);
 		n->next = g_list;
 		g_list = n;
-		g_middle = i == 499 ? n : g_middle;
-		*local = i == 299 ? n : *local;
+		g_middle = i == middle ? n : g_middle;
+		*local = i == lower ? n : *local;
 	}
 }
 
