@@ -31,8 +31,9 @@ CPU_FLAGS := -DMS_CPU='"$(CPU)"' -DMS_CPU_H='"$(CPU).h"' -DMG_CPU_LAYOUT_H='"$(C
 of_cpu = $(foreach f,$(1),$(if $(filter $(addsuffix %,$(filter-out $(CPU),$(CPUS))),$(notdir $(f))),,$(f)))
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Werror=implicit-function-declaration
-# clang takes designators after a value for fields that were forgotten, and speaks of flags that only gcc has.
-WARN += $(if $(findstring clang,$(CC)),-Wno-missing-field-initializers -Wno-ignored-optimization-argument)
+# clang takes designators after a value for fields that were forgotten.
+CLANG := $(findstring clang,$(CC))
+WARN += $(if $(CLANG),-Wno-missing-field-initializers)
 BASE := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DMS_VERSION='"$(VERSION)"' $(CPU_FLAGS) $(WARN)
 CFLAGS_release := -O2
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined

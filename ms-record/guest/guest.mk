@@ -13,7 +13,7 @@ EXPORTS := $(B)/gen/exports.map
 override GUEST_INCLUDE := -iquote .
 override GUEST_CFLAGS := $(GUEST_INCLUDE) -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector $(GUEST_CPU_CFLAGS) \
 	$(CPU_FLAGS) -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
-override GUEST_CORE_CFLAGS := -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
+override GUEST_CORE_CFLAGS := -ffreestanding -fno-builtin $(if $(CLANG),,-fno-tree-loop-distribute-patterns) -fomit-frame-pointer
 override GUEST_BACKEND_CFLAGS := -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fexceptions
 override GUEST_LDFLAGS := -shared -Wl,-z,defs,-z,relro,-z,now,-z,nodelete,-z,initfirst,-z,noexecstack -Wl,--version-script=$(EXPORTS) \
 	-Wl,-soname,libmemscope-preload.so -Wl,--build-id

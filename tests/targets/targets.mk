@@ -1,6 +1,6 @@
 # The test targets: built as a user would build a program (no frame pointers, no sanitizers), whatever MODE is.
 TARGETS_DIR := $(B)/tests/targets
-TARGETS_FLAGS := -O2 -g -Wall -Wextra -Wno-use-after-free -Wno-infinite-recursion -fno-builtin -fno-allocation-dce -fno-optimize-sibling-calls -D_GNU_SOURCE -I. -rdynamic
+TARGETS_FLAGS := -O2 -g -Wall -Wextra -Wno-infinite-recursion -fno-builtin $(if $(CLANG),,-fno-allocation-dce -Wno-use-after-free) -fno-optimize-sibling-calls -D_GNU_SOURCE -I. -rdynamic
 TARGETS_C := $(filter-out tests/targets/truth.c tests/targets/module_%,$(wildcard tests/targets/*.c))
 ifeq ($(wildcard include/memscope.h),)
 TARGETS_C := $(filter-out %/mark.c %/peak.c,$(TARGETS_C))
