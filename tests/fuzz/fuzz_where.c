@@ -58,7 +58,7 @@ static void ask(sqlite3 *db, const struct where *w, enum truth truth[SITES])
 		if (ms_sql_execf(db, &err, "SELECT %s FROM frame f", w->tests.v[i]) != 0)
 			abort();
 	sqlite3_stmt *q = ms_sql_prepare(db, w->sql.v, &err);
-	for (size_t i = 0; q && ms_sql_next(db, q, &err); i++)
+	while (q && ms_sql_next(db, q, &err))
 		truth[sqlite3_column_int(q, 0) - 1] = sqlite3_column_type(q, 1) == SQLITE_NULL
 							      ? UNSURE
 						      : sqlite3_column_int(q, 1) ? TRUE

@@ -29,7 +29,7 @@ struct block {
 static void *churns(void *unused)
 {
 	void *held[64] = {0};
-	for (uint32_t i = 0, x = 1; !over; i++) {
+	for (uint32_t x = 1; !over;) {
 		x = x * 1664525 + 1013904223;
 		char **at = (char **)&held[x >> 26];
 		if (*at && (*at)[0] != (char)(x >> 26))
