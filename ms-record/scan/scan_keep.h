@@ -89,6 +89,7 @@ struct kept_thread {
 	uint64_t *storage;   /* for each module with thread-local variables, in order: address of
 				     the thread's storage */
 	size_t storage_count;
+	uint64_t low; /* lowest of these in the mapping of the thread pointer, or that */
 	bool unwound;
 	MS_ARRAY(struct kept_frame) frames; /* innermost first; empty = not known */
 };

@@ -34,20 +34,25 @@ static void save(void *arg, uint64_t address, const uint64_t *words, size_t n)
 	memcpy(s->to + (address - s->start) / WORD, words, n * WORD);
 }
 
-/* Reads the addresses of the thread's storage from glibc's table (dtv): pairs of words, of which
- * the first are a count and, in the pair before, the capacity. */
+/* Reads the addresses of the thread's storage from the C library's table (dtv). glibc's has pairs of
+ * words, of which the first are a count and, in the pair before, the capacity; musl's has a word for
+ * each module behind their number, where the second word of glibc's is 0. */
 static void read_storage(struct kept_thread *t, const struct memory *m)
 {
-	uint64_t table, capacity, pairs[2 * STORAGE_MOST];
-	if (!t->regs->tp || !memory_get(m, t->regs->tp + WORD, &table, sizeof table) ||
-	    !memory_get(m, table - 2 * WORD, &capacity, sizeof capacity))
+	uint64_t table, first[2], capacity, words[2 * STORAGE_MOST], tp = t->regs->tp;
+	if (!tp || !memory_get(m, tp + WORD, &table, sizeof table) ||
+	    !memory_get(m, table, first, sizeof first))
 		return;
-	size_t n = capacity < STORAGE_MOST ? (size_t)capacity : STORAGE_MOST;
-	if (!n || !memory_get(m, table + 2 * WORD, pairs, n * 2 * WORD))
+	bool musl = first[1] && first[1] < tp;
+	if (!musl && !memory_get(m, table - 2 * WORD, &capacity, sizeof capacity))
+		return;
+	size_t n = musl ? first[0] : capacity, step = musl ? 1 : 2;
+	n = n < STORAGE_MOST ? n : STORAGE_MOST;
+	if (!n || !memory_get(m, table + step * WORD, words, n * step * WORD))
 		return;
 	t->storage = ms_xrealloc(NULL, n, sizeof *t->storage);
 	for (size_t i = 0; i < n; i++)
-		t->storage[i] = pairs[2 * i];
+		t->storage[i] = words[step * i];
 	t->storage_count = n;
 }
 
@@ -59,6 +64,7 @@ struct graph_range kept_thread_find(struct kept_thread *t, const struct memory *
 	for (size_t i = 0; i < t->storage_count && map; i++)
 		if (t->storage[i] >= map->start && t->storage[i] < low)
 			low = t->storage[i];
+	t->low = low;
 	uint64_t end = map && map->end - tp > KEPT_CONTROL ? tp + KEPT_CONTROL : tp;
 	return (struct graph_range){low, end};
 }
@@ -72,7 +78,7 @@ void kept_thread_read(struct kept_thread *t, struct memory *m)
 	/* In a call, the return address lies right below. */
 	t->start = (r->sp & ~(uint64_t)(WORD - 1)) - WORD;
 	t->start = t->start < map->start ? map->start : t->start;
-	t->end = r->tp > r->sp && r->tp < map->end ? r->tp & ~(uint64_t)(WORD - 1) : map->end;
+	t->end = t->low > r->sp && t->low < map->end ? t->low & ~(uint64_t)(WORD - 1) : map->end;
 	uint64_t end = t->end - t->start > STACK_MOST ? t->start + STACK_MOST : t->end;
 	t->words = ms_xcalloc((size_t)(end - t->start) / WORD + 1, WORD);
 	struct saving s = {t->start, t->words};

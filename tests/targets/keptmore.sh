@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What keeps blocks reachable where malloc is not glibc's: jemalloc, tcmalloc and mimalloc, by a scan on request, and musl, dynamic and static, at
-# the end. The figures are those of tests/targets/kept.sh.
+# What keeps blocks reachable where malloc is not glibc's: jemalloc, tcmalloc and mimalloc, by a scan on request. The figures are those of tests/targets/kept.sh.
 set -eu
 lib=/usr/lib/$(gcc -dumpmachine)
-for f in "$lib/libjemalloc.so.2" "$lib/libtcmalloc_minimal.so.4" "$lib/libmimalloc.so.2.0" "$(command -v musl-gcc || echo musl-gcc)"; do
+for f in "$lib/libjemalloc.so.2" "$lib/libtcmalloc_minimal.so.4" "$lib/libmimalloc.so.2.0"; do
 	if [ "${MS_CHECK_ALL-0}" = 0 ] || [ ! -e "$f" ]; then
 		echo "part of make check-all: needs $f"
 		exit 77
@@ -33,15 +32,5 @@ for l in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
 	variables $l
 	is "$l: a thread's variable" "$(root thread_local local_block worker-7)" '3000 1'
 	is "$l: a frame" "$(root frame run_worker worker-7)" '50000 50'
-done
-
-for how in '' -static; do
-	# shellcheck disable=SC2086
-	musl-gcc -g -O1 -fno-builtin-calloc -fno-optimize-sibling-calls -D_GNU_SOURCE $how -o "musl$how" "$SRC/tests/targets/kept/kept.c"
-	begin ms-record -q --retention -o run.trace "./musl$how"
-	: >go
-	wait $program || fail "musl$how: status $?"
-	ms-snap -o run.db run.trace
-	variables "musl$how"
 done
 finish

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Keeps blocks in known ways, tells that it is ready by the file `ready`, which has its pid, and goes on when `go` can be opened: see tests/targets/kept.sh.
+ * Keeps blocks in known ways, tells that it is ready by the file `ready`, which has its pid, and goes on when `go` can be opened: see
+ * tests/targets/kept.sh. With an argument it does not begin until that file can be opened.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -142,10 +143,12 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct node *volatile local = NULL;
 	pthread_t thread;
+	if (argc > 1)
+		close(open(argv[1], O_RDONLY));
 	make_list(&local);
 	make_owner();
 	make_mappings();
