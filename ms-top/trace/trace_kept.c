@@ -240,7 +240,8 @@ static uint64_t mix_frame(uint64_t h, const struct trace_frame *f)
 	return ms_mix(ms_mix_text(ms_mix_text(h, f->full), f->file), f->line);
 }
 
-/* Returns the hash of the frames that a row is named after; 0 = it has none. */
+/* Returns the hash of the frames that a row is named after; 0 = it has none. The caller is one of
+ * them, as in all lists of sites here: without it, as in ms-report, rows would lose what they show. */
 static uint64_t place_of(const struct trace *t, const struct ms_retention_row *row)
 {
 	uint32_t node = row->parent && !t->full_names ? kept_node(t, row->stack) : 0;
