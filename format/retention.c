@@ -45,6 +45,8 @@ static const struct ms_member row[] = {
 	NUMBER(retained_blocks, RETAINED_BLOCKS),
 	NUMBER(mapped_bytes, MAPPED),
 	OFFSET(offset, OFFSET),
+	NUMBER(from, FROM),
+	NUMBER(until, UNTIL),
 	NUMBER(depth, DEPTH),
 	TEXT(type, TYPE),
 	NUMBER(path_root, PATH_ROOT),

@@ -72,6 +72,9 @@ struct ms_retention_row {
 	uint64_t mapped_bytes; /* size of the row's own mappings, which is not in `bytes` */
 	uint64_t offset;    /* of the pointer in the blocks of the parent; MS_RETENTION_NO_OFFSET =
 			    differs, or not known */
+	/* Directly below a variable: the least offset of the variable's pointers that lead to the
+	 * row's own blocks, by any path, and the greatest, plus 1; until 0 = not known. */
+	uint64_t from, until;
 	uint64_t depth;     /* most blocks of the row in one chain; 0 or 1 = there are no chains */
 	const char *type;   /* type of the blocks; not NUL-terminated when read */
 	size_t type_size;   /* 0 = not known */

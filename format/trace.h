@@ -466,7 +466,11 @@ enum ms_retention_field {
 	MS_RETENTION_PATH_BLOCKS = 33,  /* number of the row's blocks that it leads to */
 	MS_RETENTION_PATH_CUT = 34,     /* 1: further steps at the end are left out */
 	MS_RETENTION_MAPPED = 35,       /* bytes of the row's own mappings; not in BYTES */
-	MS_RETENTION_LAST = MS_RETENTION_MAPPED
+	/* Row directly below a variable: */
+	MS_RETENTION_FROM = 36, /* least offset of the variable's pointers that lead to the row's
+				   own blocks, by any path; absent: 0 */
+	MS_RETENTION_UNTIL = 37, /* greatest of these offsets, plus 1; absent: not known */
+	MS_RETENTION_LAST = MS_RETENTION_UNTIL
 };
 /* Kinds of roots. */
 enum ms_keeper_kind {
@@ -543,6 +547,8 @@ enum ms_sym_field {
 	MS_SYM_ADDRESS = 11,   /* MS_RETENTION_OFFSET of the root */
 	MS_SYM_IN_THREAD = 12, /* 1: thread-local */
 	MS_SYM_TYPE = 13,      /* string number: declared type */
+	MS_SYM_MEMBERS = 14,   /* string number: offset and name of each member of its struct, a
+				  line each, in order; no name: none that tells users anything */
 };
 enum ms_symbols_state {
 	MS_SYMBOLS_NONE = 0,     /* no symbol table found */

@@ -267,6 +267,24 @@ void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *po
 /* Tells whether the trace was not read from its start, although no --from asked for that; of
  * earlier events only the live blocks are known. */
 bool ms_part_is_headless(const struct ms_kept_process *p);
+/* Describes what one member of a variable keeps. */
+struct ms_member {
+	uint64_t of, offset; /* number of the variable's root; where the member is in it */
+	struct ms_retention_root root;
+	struct ms_variable at; /* where the variable is declared */
+	uint64_t bytes, blocks, row; /* what it keeps; number of its row */
+};
+struct ms_members {
+	struct ms_member *v;
+	size_t n, cap;
+	size_t roots; /* number of the scan's own roots */
+	MS_ARRAY(struct ms_retention_row) rows; /* in place of the scan's */
+};
+/* Divides what the variables of a scan keep among their members. */
+void ms_divide(struct ms_fill *w, const struct ms_retention_scan *s, struct ms_arena *a,
+	       struct ms_members *out);
+/* Looks up where a variable is declared, and its type. */
+struct ms_variable ms_declaration_of(const struct ms_fill *w, const struct ms_retention_root *root);
 /* Writes the row of table growth for a whole process. */
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
 /* Marks the sites of f->signs, with unknown sizes, that are known one-time allocations of the

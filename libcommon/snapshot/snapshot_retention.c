@@ -17,6 +17,7 @@ struct work {
 	const struct ms_retention_scan *v;
 	size_t n;
 	bool *known, *done; /* by scan */
+	struct ms_members *members; /* likewise */
 	struct ms_arena arena;
 };
 
@@ -64,9 +65,7 @@ static struct ms_location function_at(const struct ms_fill *w, uint64_t node)
 	return n ? ms_frame_told_at(w->t, frame, n - 1) : found[0];
 }
 
-/* Looks up where a variable is declared, and its type. */
-static struct ms_variable declaration_of(const struct ms_fill *w,
-					 const struct ms_retention_root *root)
+struct ms_variable ms_declaration_of(const struct ms_fill *w, const struct ms_retention_root *root)
 {
 	struct ms_variable v = {0};
 	struct ms_frame_question q;
@@ -88,7 +87,7 @@ static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 }
 
 static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_retention_root *root,
-		       size_t roots)
+		       struct ms_variable v, size_t roots)
 {
 	const struct ms_fill *w = k->w;
 	const struct ms_row *m =
@@ -96,7 +95,6 @@ static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_ret
 	const char *module = m ? m->text[MS_MODULE_PATH - 2] : NULL;
 	bool frame = root->kind == MS_KEEPER_FRAME, mapping = root->kind == MS_KEEPER_MAPPING;
 	struct ms_location at = frame ? function_at(w, root->stack) : (struct ms_location){0};
-	struct ms_variable v = declaration_of(w, root);
 	bool observes = root->observes && root->observes <= roots && root->observes != root->root;
 	bool threaded = root->thread && root->thread <= w->t->threads.n;
 	uint32_t site = mapping ? site_at(w, root->stack) : 0;
@@ -119,10 +117,16 @@ static void put_keeper(struct work *k, struct ms_insert *in, const struct ms_ret
 static int put_keepers(struct work *k)
 {
 	struct ms_insert in = ms_rows(k->w, "keeper");
-	for (size_t i = 0; i < k->n; i++)
-		for (size_t n = 0; k->done[i] && n < k->v[i].root_count; n++)
-			put_keeper(k, &in, &k->r->roots.v[k->v[i].first_root + n],
+	for (size_t i = 0; i < k->n; i++) {
+		for (size_t n = 0; k->done[i] && n < k->v[i].root_count; n++) {
+			const struct ms_retention_root *root =
+				&k->r->roots.v[k->v[i].first_root + n];
+			put_keeper(k, &in, root, ms_declaration_of(k->w, root),
 				   k->v[i].root_count);
+		}
+		for (size_t n = 0; n < k->members[i].n; n++)
+			put_keeper(k, &in, &k->members[i].v[n].root, k->members[i].v[n].at, 0);
+	}
 	return ms_insert_close(&in);
 }
 
@@ -194,8 +198,8 @@ static int put_rows(struct work *k)
 {
 	struct ms_insert in = ms_rows(k->w, "kept");
 	for (size_t i = 0; i < k->n; i++)
-		for (size_t n = 0; k->done[i] && n < k->v[i].row_count; n++)
-			put_row(k, &in, &k->r->rows.v[k->v[i].first_row + n]);
+		for (size_t n = 0; n < k->members[i].rows.n; n++)
+			put_row(k, &in, &k->members[i].rows.v[n]);
 	return ms_insert_close(&in);
 }
 
@@ -207,12 +211,17 @@ int ms_fill_retention(struct ms_fill *w)
 		return 0;
 	k.known = ms_xcalloc(k.n, sizeof *k.known);
 	k.done = ms_xcalloc(k.n, sizeof *k.done);
+	k.members = ms_xcalloc(k.n, sizeof *k.members);
 	for (size_t i = 0; i < k.n; i++) {
 		k.known[i] = ms_recording_scan(w->t, k.v[i].head.scan) != NULL;
 		k.done[i] = k.known[i] && ms_retention_is_whole(w->t, &k.v[i]);
+		if (k.done[i])
+			ms_divide(w, &k.v[i], &k.arena, &k.members[i]);
 	}
 	int rc = put_scans(&k) || put_keepers(&k) || put_sets(&k) || put_rows(&k) ? -1 : 0;
-	MS_FREE(k.known, k.done);
+	for (size_t i = 0; i < k.n; i++)
+		MS_FREE(k.members[i].v, k.members[i].rows.v);
+	MS_FREE(k.known, k.done, k.members);
 	ms_arena_free(&k.arena);
 	return rc;
 }

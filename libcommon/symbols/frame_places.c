@@ -88,7 +88,7 @@ bool ms_variable_told(const struct ms_recording *t, uint32_t module, uint64_t ad
 		if (v->module != module || v->address != address || v->in_thread != in_thread)
 			continue;
 		*out = (struct ms_variable){string_of(t, v->type), string_of(t, v->at.file),
-					    v->at.line};
+					    v->at.line, string_of(t, v->members)};
 		return true;
 	}
 	return false;

@@ -146,6 +146,8 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
  * storage. Returns false if there is none. */
 bool ms_dwarf_variable(struct ms_dwarf *d, uint64_t address, bool in_thread,
 		       struct ms_variable *out);
+/* Returns the members of a variable as in struct ms_variable. */
+const char *ms_dwarf_members(struct ms_dwarf *d, Dwarf_Die *variable);
 
 /* ---- between the files of the module ---- */
 

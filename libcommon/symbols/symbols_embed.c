@@ -249,7 +249,8 @@ static int handle_of(struct share *h, uint32_t module)
 static void put_variable(struct output *o, const struct ms_retention_root *r,
 			 const struct ms_variable *v)
 {
-	uint32_t type = number_of(o, v->type), file = number_of(o, v->file);
+	uint32_t type = number_of(o, v->type), file = number_of(o, v->file),
+		 members = number_of(o, v->members);
 	make_room(o, 128);
 	ms_record_begin(&o->w);
 	ms_record_number(&o->w, MS_SYM_VARIABLE, r->module);
@@ -258,6 +259,8 @@ static void put_variable(struct output *o, const struct ms_retention_root *r,
 		ms_record_number(&o->w, MS_SYM_IN_THREAD, 1);
 	if (type)
 		ms_record_number(&o->w, MS_SYM_TYPE, type);
+	if (members)
+		ms_record_number(&o->w, MS_SYM_MEMBERS, members);
 	if (file)
 		ms_record_number(&o->w, MS_SYM_FILE, file);
 	if (v->line)

@@ -22,4 +22,8 @@ struct ms_variable {
 	const char *type; /* as declared: "const char *[4]"; NULL = unknown */
 	const char *file; /* as in struct ms_location; NULL = unknown */
 	uint32_t line;    /* 0 = unknown */
+	/* of a struct that is the program's own: "OFFSET NAME\n" of each member, in order of the
+	 * offsets, also of those in bases and in parts without a name; NAME is empty where none tells
+	 * users anything. NULL = none is known */
+	const char *members;
 };

@@ -235,6 +235,7 @@ bool ms_dwarf_variable(struct ms_dwarf *d, uint64_t address, bool thread, struct
 	    !d->main.dw || !dwarf_offdie(d->main.dw, v->die, &die))
 		return false;
 	*out = (struct ms_variable){.type = type_of(d, &die, 0), .file = file_of(d, &die)};
+	out->members = ms_dwarf_members(d, &die);
 	out->line = out->file && dwarf_decl_line(&die, &line) == 0 && line > 0 ? (uint32_t)line : 0;
 	return true;
 }

@@ -155,6 +155,8 @@ static void add_to_variable(const struct ms_recording *t, struct ms_told_variabl
 		v->in_thread = f->value;
 	else if (f->id == MS_SYM_TYPE)
 		v->type = string_number(t, (uint32_t)f->value);
+	else if (f->id == MS_SYM_MEMBERS)
+		v->members = string_number(t, (uint32_t)f->value);
 }
 
 static bool add_symbols(struct ms_recording *t, struct ms_record rec)

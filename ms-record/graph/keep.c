@@ -122,6 +122,8 @@ static void find(struct keep *k)
 		again = !keep_over(k) && keep_share(k, round < ROUNDS_MOST);
 	}
 	if (!keep_over(k))
+		keep_span(k);
+	if (!keep_over(k))
 		keep_sum(k);
 }
 

@@ -108,6 +108,9 @@ struct keep_row {
 	uint64_t mapped_bytes; /* size of the row's own mappings */
 	/* of the pointer, in the dominating block or root; KEEP_NONE: differs, or it has none */
 	uint32_t offset;
+	/* Directly below a variable: the least and the greatest offset of the variable's pointers
+	 * that lead to its own blocks, by any path; KEEP_NONE = not known. */
+	uint32_t from, to;
 	uint32_t depth; /* longest chain of blocks that joined the row; 1 = none joined */
 	uint64_t type;  /* type of at least 90 % of its own blocks; 0 = none */
 	uint32_t path;  /* index in `paths` of the path of most of its blocks; KEEP_NONE = none */

@@ -25,7 +25,8 @@ static uint32_t child(struct keep *k, uint32_t parent, enum keep_row_kind kind, 
 	if (k->state != KEEP_DONE)
 		return 0;
 	k->rows[k->row_count] = (struct keep_tree_row){
-		.parent = parent, .key = key, .kind = kind, .offset = KEEP_NONE, .depth = 1};
+		.parent = parent, .key = key, .kind = kind, .offset = KEEP_NONE, .depth = 1,
+		.from = KEEP_NONE};
 	return *at = k->row_count++;
 }
 
@@ -228,6 +229,11 @@ static void put_number(struct keep *k, uint32_t i, uint32_t parent)
 		row[i] = put_block(k, &p, &joined[i]);
 	else
 		row[i] = put_mapping(k, p.node, p.stack, parent);
+	struct keep_tree_row *r = &k->rows[row[i]];
+	if (k->from[i] == KEEP_NONE || k->rows[parent].kind != ROW_ROOT)
+		return;
+	r->from = k->from[i] < r->from ? k->from[i] : r->from;
+	r->to = k->to[i] > r->to ? k->to[i] : r->to;
 }
 
 static void put_all(struct keep *k)

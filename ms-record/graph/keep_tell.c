@@ -170,6 +170,8 @@ static void tell_row(const struct keep *k, struct keep_result *out, const struct
 		.retained_blocks = r->retained_blocks,
 		.mapped_bytes = r->mapped_bytes,
 		.offset = below ? r->offset : KEEP_NONE,
+		.from = r->to == KEEP_NONE ? KEEP_NONE : r->from,
+		.to = r->to,
 		.depth = r->depth,
 		.type = r->type,
 		.path = KEEP_NONE,
@@ -196,6 +198,7 @@ static void tell_rest(struct keep_result *out, const struct keep_tree_row *r, ui
 		.retained_bytes = r->left_bytes,
 		.retained_blocks = r->left_blocks,
 		.offset = KEEP_NONE,
+		.from = KEEP_NONE,
 		.depth = 1,
 		.path = KEEP_NONE,
 	};

@@ -8,6 +8,7 @@
  *   keep_share     blocks that no root has alone: sets of roots, observers
  *   keep_cut       pointers that may be stale. If there are any, or new observers, back to
  *                  keep_number, at most 3 times.
+ *   keep_span      which part of a variable leads to what is directly below it
  *   keep_sum       blocks, summed up to rows by site below their dominators
  *   keep_tell      rows that are too small left out, the others in their order
  *
@@ -67,7 +68,7 @@ struct keep_tree_row {
 	uint32_t parent, key; /* key: inner number of the root, index in `masks`, or stack */
 	uint8_t kind;
 	bool kept; /* keep_tell: not left out */
-	uint32_t offset, depth;
+	uint32_t offset, depth, from, to;
 	uint64_t bytes, blocks, retained_bytes, retained_blocks, mapped_bytes, type;
 	/* keep_tell: rows left out below it; most frequent path class; its first row below it in
 	 * their order, + 1 */
@@ -132,6 +133,9 @@ struct keep {
 	uint32_t group_count;
 	uint32_t bit_group[KEEP_SET_ROOTS]; /* group of the root of each bit of a mask */
 	uint32_t bits;
+
+	/* keep_span: by number, of those below a variable; KEEP_NONE = not known */
+	uint32_t *from, *to;
 
 	/* keep_sum */
 	struct keep_tree_row *rows;
@@ -237,5 +241,6 @@ bool keep_share(struct keep *k, bool observers);
 /* Makes pointers that may be stale not count, if each block that they lead to is still led to by a
  * root. `owner`: bit of the root to which each group belongs. Returns whether there are any. */
 bool keep_cut(struct keep *k, const struct keep_links *l, const uint8_t *owner);
+void keep_span(struct keep *k);
 void keep_sum(struct keep *k);
 void keep_tell(struct keep *k, struct keep_result *out);

@@ -154,6 +154,8 @@ static void put_row(struct work *w, const struct numbers *v, uint32_t i)
 				       .retained_blocks = r->retained_blocks,
 				       .mapped_bytes = r->mapped_bytes,
 				       .offset = r->offset,
+				       .from = r->from == KEEP_NONE ? 0 : r->from,
+				       .until = r->from == KEEP_NONE ? 0 : r->to + UINT64_C(1),
 				       .depth = r->depth,
 				       .path_blocks = r->path_blocks,
 				       .type = kept_type_name(&w->kept, r->type)};

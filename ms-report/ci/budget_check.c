@@ -61,6 +61,16 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 
 /* ---- kept() ---- */
 
+/* Tells whether the pattern matches a name, or that of the variable of which it is a member. */
+static bool name_matches(struct model *m, const char *pattern, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	return fnmatch(pattern, name, 0) == 0 ||
+	       fnmatch(pattern, ms_name_short(&m->arena, name), 0) == 0 ||
+	       (dot && dot > name &&
+		name_matches(m, pattern, ms_arena_strndup(&m->arena, name, (size_t)(dot - name))));
+}
+
 /* Tells whether the pattern matches a keeper, or all keepers of a set. */
 static bool keeps(const struct budget *b, struct model *m, const struct kept_row *row)
 {
@@ -69,9 +79,7 @@ static bool keeps(const struct budget *b, struct model *m, const struct kept_row
 	bool all = n && !(row->set && row->set->others && strcmp(pattern, "*") != 0);
 	for (size_t i = 0; i < n && all; i++) {
 		const struct keeper *k = row->set ? row->set->v[i] : row->keeper;
-		const char *name = k->name ?: k->kind;
-		all = fnmatch(pattern, name, 0) == 0 ||
-		      fnmatch(pattern, ms_name_short(&m->arena, name), 0) == 0;
+		all = name_matches(m, pattern, k->name ?: k->kind);
 	}
 	return all;
 }

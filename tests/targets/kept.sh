@@ -129,7 +129,7 @@ for n in 100 4000; do
 	record "keptcxx $n" "$TB/targets/kept/keptcxx" $n
 	is 'sessions' "$(root variable g_sessions)" "$(part sessions)"
 	is 'documents' "$(shared 'g_by_id + g_by_name')" "$(part documents)"
-	is 'listeners' "$(root variable 'bus::instance()::one')" "$(part listeners)"
+	is 'listeners' "$(root variable 'bus::instance()::one.listeners')" "$(part listeners)"
 	is 'chain' "$(root variable app::chain)" "$(part chain)"
 	is 'worker' "$(root frame 'pool::run(int)' pool-3)" "$(part worker)"
 	is 'scratch' "$(root thread_local t_scratch)" "$(part scratch)"
@@ -146,7 +146,7 @@ for rows in 1 30000; do
 		[ "$rows $which" != '1 second' ] || continue
 		of=$(part $which)
 		got=$(sql "SELECT coalesce(sum(k.retained_bytes - 8 * k.retained_blocks), 0) FROM kept k JOIN keeper r ON r.id = k.keeper AND r.scan = k.scan
-			WHERE k.scan = 1 AND k.parent IS NULL AND r.name = 'g_$which'")
+			WHERE k.scan = 1 AND k.parent IS NULL AND r.name IN ('g_$which', 'g_$which.db')")
 		[ $(((got > of ? got - of : of - got) * 1000)) -le "$of" ] || fail "sqlite $rows: g_$which keeps $got B of its own $of B"
 	done
 done

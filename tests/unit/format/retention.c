@@ -129,6 +129,8 @@ static struct ms_retention_row full_row(const struct ms_retention_step *path, si
 					 .retained_blocks = UINT64_MAX,
 					 .mapped_bytes = UINT64_MAX,
 					 .offset = UINT64_MAX,
+					 .from = UINT64_MAX,
+					 .until = UINT64_MAX,
 					 .depth = UINT64_MAX,
 					 .path_root = UINT64_MAX,
 					 .path = path,

@@ -30,6 +30,7 @@ struct model {
 	uint32_t rank[NODES_MOST]; /* 0 = not reached; of mappings that are roots the last one */
 	uint64_t size[NODES_MOST];
 	uint32_t distance[NODES_MOST][NODES_MOST]; /* from a start, over nodes of equal rank */
+	uint64_t leads[NODES_MOST];        /* bits of the nodes of its rank to which it points */
 	bool lost[NODES_MOST][NODES_MOST]; /* the second cannot be reached without the first */
 	uint32_t lost_nodes[NODES_MOST];
 };
@@ -125,6 +126,9 @@ static void make_model(struct model *g, const struct made *m)
 	for (uint32_t v = 0; v < g->nodes; v++)
 		if (g->start[v])
 			find_distances(g, v);
+	for (uint32_t u = 0; u < g->nodes; u++)
+		for (uint32_t v = 0; v < g->nodes; v++)
+			g->leads[u] |= (uint64_t)(g->edge[u][v] && g->rank[u] == g->rank[v]) << v;
 }
 
 /* Finds what cannot be reached without node `dead`, of its rank. */
@@ -188,6 +192,31 @@ static uint32_t offset_of(const struct model *g, uint32_t from, uint32_t to)
 	return least;
 }
 
+/* Checks the least and the greatest offset of the pointers in a row's root that lead to its node. */
+static void check_span(const struct model *g, const struct keep_row *r, uint32_t root,
+		       uint32_t node, uint32_t t)
+{
+	const struct made *m = g->m;
+	uint32_t from = KEEP_NONE, to = 0;
+	for (size_t i = 0; i < m->words.n; i++) {
+		const struct keep_word *w = &m->words.v[i];
+		uint64_t seen = 0, next = UINT64_C(1) << w->node;
+		if (w->root != root || g->rank[w->node] != g->rank[node])
+			continue;
+		while (next & ~seen) {
+			uint32_t u = (uint32_t)__builtin_ctzll(next & ~seen);
+			seen |= UINT64_C(1) << u;
+			next |= g->leads[u];
+		}
+		if (!(seen >> node & 1))
+			continue;
+		from = w->offset < from ? w->offset : from;
+		to = w->offset > to ? w->offset : to;
+	}
+	CHECK(r->from == from && r->to == to, "graph %u, node %u: %u to %u for %u to %u", t, node,
+	      r->from, r->to, from, to);
+}
+
 static void check_path(const struct model *g, const struct keep_row *r, uint32_t node, uint32_t t)
 {
 	if (node >= g->blocks)
@@ -227,6 +256,10 @@ static void check_parent(const struct model *g, const struct keep_row *r, uint32
 	CHECK(r->parent && !up->set && node_of(g, up) == parent, "graph %u, node %u", t, node);
 	uint32_t offset = node < g->blocks ? offset_of(g, parent, node) : KEEP_NONE;
 	CHECK(r->offset == offset, "graph %u, node %u: %u for %u", t, node, r->offset, offset);
+	if (parent >= g->blocks + g->mappings)
+		check_span(g, r, parent - g->blocks - g->mappings, node, t);
+	else
+		CHECK(r->from == KEEP_NONE, "graph %u, node %u", t, node);
 }
 
 static void check_node(const struct model *g, uint32_t node, uint32_t t)
@@ -423,6 +456,7 @@ static bool same_row(const struct keep_row *x, const struct keep_row *y, const u
 	       x->bytes == y->bytes && x->blocks == y->blocks &&
 	       x->retained_bytes == y->retained_bytes && x->retained_blocks == y->retained_blocks &&
 	       x->mapped_bytes == y->mapped_bytes && x->offset == y->offset &&
+	       x->from == y->from && x->to == y->to &&
 	       x->depth == y->depth && x->type == y->type && x->path == y->path &&
 	       x->path_blocks == y->path_blocks;
 }
