@@ -70,7 +70,7 @@ struct ms_retention_row {
 	uint64_t flags;     /* MS_KEPT_* */
 	uint64_t bytes, blocks, retained_bytes, retained_blocks;
 	uint64_t mapped_bytes; /* size of the row's own mappings, which is not in `bytes` */
-	uint64_t offset;    /* of the pointer in the blocks of the parent; MS_RETENTION_NO_OFFSET =
+	uint64_t offset; /* of the pointer in the blocks of the parent; MS_RETENTION_NO_OFFSET =
 			    differs, or not known */
 	/* Directly below a variable: the least offset of the variable's pointers that lead to the
 	 * row's own blocks, by any path, and the greatest, plus 1; until 0 = not known. */

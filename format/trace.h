@@ -467,7 +467,7 @@ enum ms_retention_field {
 	MS_RETENTION_PATH_CUT = 34,     /* 1: further steps at the end are left out */
 	MS_RETENTION_MAPPED = 35,       /* bytes of the row's own mappings; not in BYTES */
 	/* Row directly below a variable: */
-	MS_RETENTION_FROM = 36, /* least offset of the variable's pointers that lead to the row's
+	MS_RETENTION_FROM = 36,  /* least offset of the variable's pointers that lead to the row's
 				   own blocks, by any path; absent: 0 */
 	MS_RETENTION_UNTIL = 37, /* greatest of these offsets, plus 1; absent: not known */
 	MS_RETENTION_LAST = MS_RETENTION_UNTIL

@@ -48,8 +48,7 @@ static uint32_t member_of(struct work *k, uint64_t root, const struct ms_retenti
 		k->declared[root] = ms_declaration_of(k->w, of);
 	k->asked[root] = true;
 	const char *members = k->declared[root].members,
-		   *name = members ? member_at(k, members, row->from, row->until, &offset)
-				   : NULL;
+		   *name = members ? member_at(k, members, row->from, row->until, &offset) : NULL;
 	if (!name)
 		return 0;
 	size_t i = 0;
@@ -94,13 +93,13 @@ static uint64_t push_variable(struct ms_members *out, const struct ms_retention_
 	for (size_t i = 0; i < out->n; i++) {
 		struct ms_member *m = &out->v[i];
 		if (m->of == row->root)
-			m->row = push(out, &(struct ms_retention_row){
-						   .scan = row->scan,
-						   .root = m->root.root,
-						   .retained_bytes = m->bytes,
-						   .retained_blocks = m->blocks,
-						   .offset = MS_RETENTION_NO_OFFSET,
-						   .type = ""})
+			m->row = push(out,
+				      &(struct ms_retention_row){.scan = row->scan,
+								 .root = m->root.root,
+								 .retained_bytes = m->bytes,
+								 .retained_blocks = m->blocks,
+								 .offset = MS_RETENTION_NO_OFFSET,
+								 .type = ""})
 					 ->row;
 	}
 	return number;
@@ -113,7 +112,7 @@ void ms_divide(struct ms_fill *w, const struct ms_retention_scan *s, struct ms_a
 	const struct ms_retention_row *rows = &w->t->retention.rows.v[s->first_row];
 	uint32_t *member = ms_xcalloc(n + 1, sizeof *member); /* by row: 1 + index; 0 = none */
 	uint64_t *number = ms_xcalloc(n + 1, sizeof *number); /* of each row, then */
-	bool *left = ms_xcalloc(n + 1, sizeof *left); /* by row: something stays below it */
+	bool *left = ms_xcalloc(n + 1, sizeof *left);         /* by row: something stays below it */
 	struct work k = {.w = w,
 			 .a = a,
 			 .roots = &w->t->retention.roots.v[s->first_root],

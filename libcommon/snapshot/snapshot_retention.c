@@ -16,7 +16,7 @@ struct work {
 	const struct ms_retentions *r;
 	const struct ms_retention_scan *v;
 	size_t n;
-	bool *known, *done; /* by scan */
+	bool *known, *done;         /* by scan */
 	struct ms_members *members; /* likewise */
 	struct ms_arena arena;
 };
@@ -121,8 +121,7 @@ static int put_keepers(struct work *k)
 		for (size_t n = 0; k->done[i] && n < k->v[i].root_count; n++) {
 			const struct ms_retention_root *root =
 				&k->r->roots.v[k->v[i].first_root + n];
-			put_keeper(k, &in, root, ms_declaration_of(k->w, root),
-				   k->v[i].root_count);
+			put_keeper(k, &in, root, ms_declaration_of(k->w, root), k->v[i].root_count);
 		}
 		for (size_t n = 0; n < k->members[i].n; n++)
 			put_keeper(k, &in, &k->members[i].v[n].root, k->members[i].v[n].at, 0);

@@ -49,8 +49,7 @@ static bool struct_of(Dwarf_Die *die, Dwarf_Die *type)
 	if (dwarf_attr(type, DW_AT_signature, &a) && !dwarf_formref_die(&a, type))
 		return false;
 	int tag = dwarf_tag(type);
-	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_union_type;
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
 /* Tells whether a type is of a standard library, of which users do not know the members. */

@@ -24,9 +24,12 @@ static uint32_t child(struct keep *k, uint32_t parent, enum keep_row_kind kind, 
 	k->rows = keep_grow(k, k->rows, &k->row_room, k->row_count + 1, sizeof *k->rows);
 	if (k->state != KEEP_DONE)
 		return 0;
-	k->rows[k->row_count] = (struct keep_tree_row){
-		.parent = parent, .key = key, .kind = kind, .offset = KEEP_NONE, .depth = 1,
-		.from = KEEP_NONE};
+	k->rows[k->row_count] = (struct keep_tree_row){.parent = parent,
+						       .key = key,
+						       .kind = kind,
+						       .offset = KEEP_NONE,
+						       .depth = 1,
+						       .from = KEEP_NONE};
 	return *at = k->row_count++;
 }
 

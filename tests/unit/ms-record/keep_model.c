@@ -455,9 +455,8 @@ static bool same_row(const struct keep_row *x, const struct keep_row *y, const u
 	       x->stack == y->stack && x->mapping == y->mapping && x->rest == y->rest &&
 	       x->bytes == y->bytes && x->blocks == y->blocks &&
 	       x->retained_bytes == y->retained_bytes && x->retained_blocks == y->retained_blocks &&
-	       x->mapped_bytes == y->mapped_bytes && x->offset == y->offset &&
-	       x->from == y->from && x->to == y->to &&
-	       x->depth == y->depth && x->type == y->type && x->path == y->path &&
+	       x->mapped_bytes == y->mapped_bytes && x->offset == y->offset && x->from == y->from &&
+	       x->to == y->to && x->depth == y->depth && x->type == y->type && x->path == y->path &&
 	       x->path_blocks == y->path_blocks;
 }
 
