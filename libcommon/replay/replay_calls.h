@@ -3,9 +3,8 @@
  * whose block was freed: "every 7th call, all of 4,096 B, all on one thread".
  *
  * A fact holds for at least 95 % of the live blocks and for at most half of the freed ones (an age for
- * 5 %), and by more than chance: the probability that as many of as many calls have it by chance is below e^-7 divided
- * by the number of facts of its kind that there could be. A fact that several calls are needed for is
- * therefore not found among few.
+ * 5 %), and by more than chance: that as many calls had it by chance is less probable than e^-7, divided
+ * by the number of facts of its kind that there could be. Of few calls nothing is said, therefore.
  */
 #pragma once
 

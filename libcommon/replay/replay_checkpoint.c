@@ -146,7 +146,7 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	else
 		put_in_cell(r, owner, size);
 	if (b->number < r->cohort_first)
-		ms_cohorts_put(r, b->number, size);
+		ms_cohorts_put(r, b->number, tick, size);
 	put_live(r, site, size);
 	return true;
 }

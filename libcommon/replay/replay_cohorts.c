@@ -70,15 +70,15 @@ static void note_threads(struct ms_replay *r, size_t end)
 static void close(struct ms_replay *r, struct ms_cohorts *c)
 {
 	struct ms_cohort_part *p = &c->parts[c->current];
-	struct ms_cohort_sum all = {r->live_bytes, r->live_blocks},
-			     now = {r->bytes, r->allocations};
-	p->live = less(all, c->older);
+	struct ms_cohort_sum now = {r->bytes, r->allocations};
+	p->live = (struct ms_cohort_sum){r->live_bytes, r->live_blocks};
+	for (size_t i = 0; i < c->current; i++)
+		p->live = less(p->live, c->parts[i].live);
 	add(&p->allocated, less(now, c->open));
 	for (size_t i = 0; i <= c->current; i++)
 		*MS_PUSH(&c->live) = c->parts[i].live;
 	if (r->cohorts->labels && c == &r->cohorts->of[MS_COHORTS_BY_TIME])
 		note_threads(r, c->current);
-	c->older = all;
 	c->open = now;
 }
 
@@ -118,12 +118,9 @@ static void merge(struct ms_cohorts *c, struct ms_cohort_threads *threads)
 			threads[end] = (struct ms_cohort_threads){0};
 		}
 	}
-	/* of the parts merged into the current one, what is live now is in neither `live` nor `older` */
-	c->older = (struct ms_cohort_sum){0};
-	for (size_t i = 0; i < to; i++)
-		add(&c->older, c->parts[i].live);
 	c->current = to;
 	c->live.n = column_of(to);
+	c->first_key = c->parts[1].at / c->unit;
 }
 
 /* Moves on to the part that has `at`, which is reached at `tick`. */
@@ -131,7 +128,7 @@ static void turn(struct ms_replay *r, struct ms_cohorts *c, bool time, uint64_t 
 {
 	if (at / c->unit == c->parts[c->current].at / c->unit)
 		return;
-	while (at / c->unit - c->parts[1].at / c->unit >= MS_COHORT_PARTS) {
+	while (at / c->unit - c->first_key >= MS_COHORT_PARTS) {
 		c->unit *= factor(c, time);
 		merge(c, time ? r->cohorts->threads : NULL);
 	}
@@ -191,10 +188,11 @@ void ms_cohorts_begin(struct ms_replay *r, uint64_t tick)
 		s->next_mark++;
 	for (int i = 0; i < MS_COHORTS_KINDS; i++) {
 		struct ms_cohorts *c = &s->of[i];
-		c->older = c->parts[0].live = (struct ms_cohort_sum){r->live_bytes, r->live_blocks};
+		c->parts[0].live = (struct ms_cohort_sum){r->live_bytes, r->live_blocks};
 		c->open = (struct ms_cohort_sum){r->bytes, r->allocations};
 		c->current = c->live.n = 0;
 		open(r, c, i == MS_COHORTS_BY_TIME ? tick : s->next_mark, tick);
+		c->first_key = c->parts[1].at / c->unit;
 	}
 	note_first(r);
 }
@@ -231,49 +229,51 @@ void ms_cohorts_finish(struct ms_replay *r, uint64_t tick)
 
 /* ---- blocks of earlier cohorts ---- */
 
-/* Returns the live sum of the part that a block is of, NULL = of the current one. */
-static struct ms_cohort_sum *sum_of(struct ms_cohorts *c, uint64_t number)
+/* Returns the part before the current one that a block is of, NULL = it is of the current one. By time,
+ * the parts follow each other without a gap. */
+static inline __attribute__((always_inline)) struct ms_cohort_part *
+part_of(struct ms_cohorts *c, bool time, uint64_t number, uint64_t tick)
 {
 	size_t lo = 0, hi = c->current;
 	if (number >= c->parts[hi].first)
 		return NULL;
+	if (time) {
+		uint64_t n = number < c->parts[1].first ? 0 : tick / c->unit - c->first_key + 1;
+		return &c->parts[n < hi ? n : hi - 1];
+	}
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
 		*(c->parts[mid].first <= number ? &lo : &hi) = mid;
 	}
-	return &c->parts[lo].live;
+	return &c->parts[lo];
 }
 
-void ms_cohorts_freed(struct ms_replay *r, uint64_t number, uint64_t size)
+/* Changes what is live of the cohorts of a block, if these are not the current ones. */
+static inline __attribute__((always_inline)) void
+change(struct ms_replay *r, uint64_t number, uint64_t tick, uint64_t bytes, uint64_t blocks)
 {
-	for (int i = 0; i < MS_COHORTS_KINDS; i++) {
-		struct ms_cohorts *c = &r->cohorts->of[i];
-		struct ms_cohort_sum *live = sum_of(c, number);
-		if (!live)
-			continue;
-		*live = less(*live, (struct ms_cohort_sum){size, 1});
-		c->older = less(c->older, (struct ms_cohort_sum){size, 1});
-	}
+	struct ms_cohorts *c = r->cohorts->of;
+	struct ms_cohort_part *p = part_of(&c[MS_COHORTS_BY_TIME], true, number, tick),
+			      *q = part_of(&c[MS_COHORTS_BY_MARK], false, number, tick);
+	if (p)
+		add(&p->live, (struct ms_cohort_sum){bytes, blocks});
+	if (q)
+		add(&q->live, (struct ms_cohort_sum){bytes, blocks});
+}
+
+void ms_cohorts_freed(struct ms_replay *r, uint64_t number, uint64_t tick, uint64_t size)
+{
+	change(r, number, tick, -size, UINT64_MAX);
+}
+
+void ms_cohorts_put(struct ms_replay *r, uint64_t number, uint64_t tick, uint64_t size)
+{
+	change(r, number, tick, size, 1);
 }
 
 void ms_cohorts_forget(struct ms_replay *r)
 {
-	for (int i = 0; i < MS_COHORTS_KINDS; i++) {
-		struct ms_cohorts *c = &r->cohorts->of[i];
-		for (size_t k = 0; k < c->current; k++)
-			c->parts[k].live = (struct ms_cohort_sum){0};
-		c->older = (struct ms_cohort_sum){0};
-	}
-}
-
-void ms_cohorts_put(struct ms_replay *r, uint64_t number, uint64_t size)
-{
-	for (int i = 0; i < MS_COHORTS_KINDS; i++) {
-		struct ms_cohorts *c = &r->cohorts->of[i];
-		struct ms_cohort_sum *live = sum_of(c, number);
-		if (!live)
-			continue;
-		add(live, (struct ms_cohort_sum){size, 1});
-		add(&c->older, (struct ms_cohort_sum){size, 1});
-	}
+	for (int i = 0; i < MS_COHORTS_KINDS; i++)
+		for (size_t k = 0; k < r->cohorts->of[i].current; k++)
+			r->cohorts->of[i].parts[k].live = (struct ms_cohort_sum){0};
 }

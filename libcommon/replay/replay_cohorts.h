@@ -44,8 +44,8 @@ struct ms_cohorts {
 	size_t current;
 	/* parts[0] has the blocks that were live when counting began */
 	struct ms_cohort_part parts[MS_COHORT_PARTS + 1];
-	struct ms_cohort_sum older; /* live of all parts before the current one */
-	struct ms_cohort_sum open;  /* bytes and allocations of the replay when that one began */
+	uint64_t first_key;        /* parts[1].at in units */
+	struct ms_cohort_sum open; /* bytes and allocations of the replay when the current began */
 	MS_ARRAY(struct ms_cohort_sum) live; /* at the end of each part: see ms_cohort_live */
 };
 
@@ -76,12 +76,12 @@ void ms_cohorts_begin(struct ms_replay *r, uint64_t tick);
 uint64_t ms_cohorts_due(struct ms_replay *r, uint64_t tick);
 /* Ends the last parts at `tick`. */
 void ms_cohorts_finish(struct ms_replay *r, uint64_t tick);
-/* Subtracts a freed block whose number is below r->cohort_first. */
-void ms_cohorts_freed(struct ms_replay *r, uint64_t number, uint64_t size);
+/* Subtracts a freed block whose number is below r->cohort_first; `tick`: of its allocation. */
+void ms_cohorts_freed(struct ms_replay *r, uint64_t number, uint64_t tick, uint64_t size);
 /* Forgets the live blocks of all cohorts, before a checkpoint has them again; ms_cohorts_put adds one
  * of these. */
 void ms_cohorts_forget(struct ms_replay *r);
-void ms_cohorts_put(struct ms_replay *r, uint64_t number, uint64_t size);
+void ms_cohorts_put(struct ms_replay *r, uint64_t number, uint64_t tick, uint64_t size);
 
 /* Returns what was live of cohort `born` at the end of part `end`, 1 or more, which is not before
  * `born`. */

@@ -239,7 +239,7 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 	ms_replay_touch(brief ? &s->live : &c->live, t->peak_epoch);
 	if (!brief) {
 		if (ev->freed < r->cohort_first)
-			ms_cohorts_freed(r, ev->freed, size);
+			ms_cohorts_freed(r, ev->freed, b.tick, size);
 		c->live.bytes -= size;
 		c->live.blocks--;
 	}

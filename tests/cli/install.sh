@@ -30,7 +30,7 @@ installs install >log 2>&1 || { cat log && exit 1; }
 [ ! -s log ] || ! grep -qE ' (CC|LINK) ' log || fail "install compiles: $(cat log)"
 changed=$(find "$SRC/build/$MODE" "$SRC/packaging" -newer stamp ! -path '*/tests/*')
 [ -z "$changed" ] || fail "install changes $changed"
-for f in bin/ms-record bin/ms-top lib/memscope/libmemscope-preload.so lib/libmemscope.so.0 lib/libmemscope.a include/memscope.h include/memscope-read.h \
+for f in bin/ms-record bin/ms-top lib/memscope/libmemscope-preload.so lib/libmemscope.so.0 lib/libmemscope.a include/memscope.h share/memscope/memscope.py include/memscope-read.h \
 	lib/pkgconfig/memscope.pc lib/cmake/memscope/memscope-config.cmake lib/cmake/memscope/memscope-config-version.cmake \
 	share/man/man1/ms-record.1 share/man/man7/memscope.7 share/memscope/memscope-report.schema.json \
 	share/bash-completion/completions/ms-report share/zsh/site-functions/_ms-report share/fish/vendor_completions.d/ms-report.fish; do
