@@ -52,6 +52,8 @@ static const struct ms_cli_option rows[] = {
 	 "the usable size of each block (malloc_usable_size)"},
 	{"with=free-stacks", 0, NULL, ms_cli_flag, MS_AT(record.session.free_stacks), 0,
 	 "the call stacks of frees"},
+	{"with=label-thread-names", 0, NULL, ms_cli_flag, MS_AT(record.session.label_names), 0,
+	 "the name of each thread as a label of what it allocates"},
 	{"with=addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
 	 "the addresses of blocks"},
 	{"with=verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,

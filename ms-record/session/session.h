@@ -165,6 +165,7 @@ struct thread {
 			       written; 0 = under its own */
 	uint64_t missed_ns; /* time of the last thread list without this thread */
 	char name[16];
+	uint32_t names; /* number of names that it had, if these are labels */
 	uint64_t start_ns, end_ns;
 	uint64_t last_number; /* number of the thread's last allocation; UINT64_MAX = none */
 	uint64_t look_ns, look_after;

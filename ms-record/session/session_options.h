@@ -16,6 +16,7 @@ struct session_options {
 	bool attached;    /* -p: the process runs already; its threads never wait for ms-record */
 	uint32_t sharers; /* number of processes of -p that share --buffer; 0 without -p */
 	bool mapped, usable_size, free_stacks, addresses, verify, no_args;
+	bool label_names;       /* each thread has its name as its outermost label */
 	bool no_interpreter;    /* frames of an interpreter are not read */
 	bool leak_check;        /* leak scans are enabled: no --leak-check=no */
 	bool resident;          /* resident memory is recorded at scans and at the end */

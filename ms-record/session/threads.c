@@ -11,6 +11,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "session.h"
+#include "session_options.h"
 
 /* Times between checks of a thread's name: short at first, as many threads are named just after
  * they start, then ever longer. */
@@ -20,18 +21,26 @@
 #define LABELLED_MAX 65536u        /* indices made for labels; beyond, one more for each thread */
 #define LOOKS_SHARE 8u             /* pause after a call, in multiples of the call's duration */
 
-static void read_name(struct session *s, struct thread *t)
+static void relabel(struct session *s, uint32_t index);
+static void rename_label(struct session *s, uint32_t index);
+
+static void read_name(struct session *s, uint32_t index)
 {
+	struct thread *t = &s->threads.all.v[index];
 	char path[40], name[32];
 	snprintf(path, sizeof path, "task/%u/comm", t->outer);
 	if (!ms_proc_text_at(s->process.folder, path, name, sizeof name))
 		return;
 	name[strcspn(name, "\n")] = '\0';
 	name[sizeof t->name - 1] = '\0';
-	if (strcmp(name, t->name)) {
-		memcpy(t->name, name, sizeof t->name);
-		t->dirty = true;
-	}
+	if (!strcmp(name, t->name))
+		return;
+	memcpy(t->name, name, sizeof t->name);
+	t->dirty = true;
+	if (s->opt->label_names && t->names++ == 1)
+		rename_label(s, index);
+	if (s->opt->label_names)
+		relabel(s, index);
 }
 
 /* Checks for a seccomp filter that the guest did not notice, installed by the program's own system
@@ -66,8 +75,9 @@ uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 			     .look_after = FIRST_LOOK_NS,
 			     .look_ns = now + FIRST_LOOK_NS,
 			     .dirty = true};
-	read_name(s, t);
-	return (uint32_t)s->threads.all.n - 1;
+	uint32_t index = (uint32_t)s->threads.all.n - 1;
+	read_name(s, index);
+	return index;
 }
 
 void threads_gone(struct session *s, uint32_t index)
@@ -100,12 +110,17 @@ static void write_thread(struct session *s, uint32_t index)
 
 /* ---- labels ---- */
 
-/* Writes the labels of the thread, outermost first, into `text`. */
-static void join_labels(const struct thread *t, char *text, size_t room)
+#define ALL_LABELS (16 + THREAD_LABELS * (MG_LABEL_MOST + 2) + 1)
+
+/* Writes the labels of the thread, outermost first, into `text`, with --with=label-thread-names its
+ * name first. */
+static void join_labels(const struct session *s, const struct thread *t, char text[ALL_LABELS])
 {
-	size_t n = 0;
+	size_t n = 0, room = ALL_LABELS;
 	text[0] = '\0';
-	for (unsigned i = 0; i < THREAD_LABELS; i++)
+	if (s->opt->label_names)
+		n += (size_t)snprintf(text, room, "%s", t->name);
+	for (unsigned i = 0; i < THREAD_LABELS && t->stack; i++)
 		if (t->stack->v[i])
 			n += (size_t)snprintf(text + n, room - n, "%s%s", n ? ", " : "",
 					      t->stack->v[i]);
@@ -122,6 +137,18 @@ static uint32_t find_labelled(const struct threads *t, uint32_t index, const cha
 	return n;
 }
 
+/* Writes the record of an index made for labels. */
+static void write_label(struct session *s, uint32_t index)
+{
+	const struct thread *t = &s->threads.all.v[index];
+	struct ms_record_writer *w =
+		batch_record(&session_batch(s)->threads, 40 + strlen(t->labels));
+	ms_record_number(w, MS_THREAD_INDEX, index);
+	ms_record_number(w, MS_THREAD_OF, t->of);
+	ms_record_string(w, MS_THREAD_NAME, t->labels);
+	ms_record_end(w);
+}
+
 /* Returns the index under which a thread's events with these labels are written. */
 static uint32_t labelled(struct session *s, uint32_t index, const char *labels)
 {
@@ -135,18 +162,34 @@ static uint32_t labelled(struct session *s, uint32_t index, const char *labels)
 	n = (uint32_t)s->threads.all.n;
 	*t = (struct thread){.of = index, .labels = ms_xstrdup(labels), .last_number = UINT64_MAX};
 	ms_lookup_add(&s->threads.labelled, hash, n);
-	struct ms_record_writer *w = batch_record(&session_batch(s)->threads, 40 + strlen(labels));
-	ms_record_number(w, MS_THREAD_INDEX, n - 1);
-	ms_record_number(w, MS_THREAD_OF, index);
-	ms_record_string(w, MS_THREAD_NAME, labels);
-	ms_record_end(w);
+	write_label(s, n - 1);
 	return n - 1;
+}
+
+static void relabel(struct session *s, uint32_t index)
+{
+	char all[ALL_LABELS];
+	join_labels(s, &s->threads.all.v[index], all);
+	uint32_t as = all[0] ? labelled(s, index, all) + 1 : 0; /* may move the threads */
+	s->threads.all.v[index].labelled = as;
+}
+
+/* Gives the label that a thread has by its first name, which it inherited, its second name. */
+static void rename_label(struct session *s, uint32_t index)
+{
+	const struct thread *t = &s->threads.all.v[index];
+	if (!t->labelled || t->stack)
+		return;
+	struct thread *own = &s->threads.all.v[t->labelled - 1];
+	free(own->labels);
+	own->labels = ms_xstrdup(t->name);
+	ms_lookup_add(&s->threads.labelled, ms_hash(index, ms_hash_text(own->labels)), t->labelled);
+	write_label(s, t->labelled - 1);
 }
 
 void threads_label(struct session *s, uint32_t index, char *text, uint32_t depth)
 {
 	struct thread *t = &s->threads.all.v[index];
-	char all[THREAD_LABELS * (MG_LABEL_MOST + 2) + 1];
 	if (!t->stack)
 		t->stack = ms_xcalloc(1, sizeof *t->stack);
 	for (uint32_t i = *text && depth ? depth - 1 : depth; i < THREAD_LABELS; i++) {
@@ -157,9 +200,7 @@ void threads_label(struct session *s, uint32_t index, char *text, uint32_t depth
 		t->stack->v[depth - 1] = text;
 	else
 		free(text);
-	join_labels(t, all, sizeof all);
-	uint32_t as = all[0] ? labelled(s, index, all) + 1 : 0; /* may move the threads */
-	s->threads.all.v[index].labelled = as;
+	relabel(s, index);
 }
 
 void threads_free(struct session *s)
@@ -175,10 +216,11 @@ void threads_free(struct session *s)
 
 /* ---- names ---- */
 
-static void look_again(struct session *s, struct thread *t, uint64_t now)
+static void look_again(struct session *s, uint32_t index, uint64_t now)
 {
 	char status[40];
-	read_name(s, t);
+	read_name(s, index);
+	struct thread *t = &s->threads.all.v[index];
 	snprintf(status, sizeof status, "task/%u/status", t->outer);
 	look_for_filter(s, status);
 	if (t->look_after < LAST_LOOK_NS)
@@ -210,7 +252,7 @@ void threads_look(struct session *s, bool all)
 		struct thread *t = &s->threads.all.v[s->threads.alive.v[i].index];
 		if (t->gone || (!all && now < t->look_ns))
 			continue;
-		look_again(s, t, now);
+		look_again(s, s->threads.alive.v[i].index, now);
 		now = session_now(s);
 		if (!all && now > start + LOOKS_NS) {
 			s->threads.names_ns = now + (now - start) * LOOKS_SHARE;

@@ -52,6 +52,13 @@ child=$(ls t.trace.d/*.trace)
 "$BIN/ms-snap" -q -o c.db "$child"
 found=$(sqlite3 c.db "SELECT label, allocations, live_blocks FROM by_label WHERE label IN ('tenant=9', 'tenant=9, inner', 'parent')" | sort)
 [ "$found" = "$(printf 'tenant=9, inner|1|1\ntenant=9|10|5')" ] || fail "child: $found"
+# the names of threads as labels: one that a thread takes counts for all that it did before; the program's own are inside
+timeout 300 "$BIN/ms-record" -q --leak-check=no --with=label-thread-names -o n.trace "$TB/targets/unfreed" thread || fail "label-thread-names: status $?"
+"$BIN/ms-snap" -q -o n.db n.trace
+is "names of threads" "$(sqlite3 n.db "SELECT label, allocations, live_blocks FROM by_label WHERE label GLOB 'io-*' ORDER BY label")" "$(printf 'io-%d|7000|%d\n' 0 0 1 0 2 0 3 7000)"
+timeout 300 "$BIN/ms-record" -q --leak-check=no --with=label-thread-names -o n.trace "$TB/targets/cohorts" 20 0 || fail "label-thread-names: status $?"
+"$BIN/ms-snap" -q -o n.db n.trace
+is "labels below names" "$(sqlite3 n.db "SELECT label, allocations FROM by_label WHERE label GLOB 'cohorts, *' ORDER BY label")" "$(printf 'cohorts, even|600\ncohorts, odd|600')"
 # sampled: what is estimated has the truth in its interval as a whole, by label too
 timeout 300 "$BIN/ms-record" -q --leak-check=no --sample=16k,seed:1 -o s.trace "$TB/targets/labels" $THREADS $LABELS || fail "sampled: status $?"
 "$BIN/ms-snap" -q -o s.db s.trace
