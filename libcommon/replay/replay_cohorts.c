@@ -67,7 +67,7 @@ static void note_threads(struct ms_replay *r, size_t end)
 }
 
 /* Ends the current part: notes what is live of each cohort. */
-static void close(struct ms_replay *r, struct ms_cohorts *c)
+static void end_part(struct ms_replay *r, struct ms_cohorts *c)
 {
 	struct ms_cohort_part *p = &c->parts[c->current];
 	struct ms_cohort_sum now = {r->bytes, r->allocations};
@@ -82,7 +82,7 @@ static void close(struct ms_replay *r, struct ms_cohorts *c)
 	c->open = now;
 }
 
-static void open(struct ms_replay *r, struct ms_cohorts *c, uint64_t at, uint64_t tick)
+static void begin_part(struct ms_replay *r, struct ms_cohorts *c, uint64_t at, uint64_t tick)
 {
 	c->parts[++c->current] =
 		(struct ms_cohort_part){.at = at, .tick = tick, .first = r->next_number};
@@ -133,9 +133,9 @@ static void turn(struct ms_replay *r, struct ms_cohorts *c, bool time, uint64_t 
 		merge(c, time ? r->cohorts->threads : NULL);
 	}
 	for (uint64_t n = c->parts[c->current].at / c->unit; n < at / c->unit;) {
-		close(r, c);
+		end_part(r, c);
 		n++;
-		open(r, c, n * c->unit, time ? n * c->unit : tick);
+		begin_part(r, c, n * c->unit, time ? n * c->unit : tick);
 	}
 	note_first(r);
 }
@@ -191,7 +191,7 @@ void ms_cohorts_begin(struct ms_replay *r, uint64_t tick)
 		c->parts[0].live = (struct ms_cohort_sum){r->live_bytes, r->live_blocks};
 		c->open = (struct ms_cohort_sum){r->bytes, r->allocations};
 		c->current = c->live.n = 0;
-		open(r, c, i == MS_COHORTS_BY_TIME ? tick : s->next_mark, tick);
+		begin_part(r, c, i == MS_COHORTS_BY_TIME ? tick : s->next_mark, tick);
 		c->first_key = c->parts[1].at / c->unit;
 	}
 	note_first(r);
@@ -224,7 +224,7 @@ void ms_cohorts_finish(struct ms_replay *r, uint64_t tick)
 		return;
 	ms_cohorts_due(r, tick);
 	for (int i = 0; i < MS_COHORTS_KINDS; i++)
-		close(r, &r->cohorts->of[i]);
+		end_part(r, &r->cohorts->of[i]);
 }
 
 /* ---- blocks of earlier cohorts ---- */

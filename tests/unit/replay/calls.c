@@ -93,6 +93,11 @@ static bool few(uint64_t i)
 	return i == 17 || i == 500;
 }
 
+static bool six(uint64_t i) /* on one of four threads, which has a quarter of the calls */
+{
+	return i == 1 || i == 157 || i == 241 || i == 541 || i == 625 || i == 961;
+}
+
 static bool early(uint64_t i)
 {
 	return i < 40;
@@ -153,6 +158,7 @@ int main(void)
 	EQUAL(scene(nearly, same, first, true, false), 1, "nearly every 11th");
 	is(0, MS_CALL_EVERY, 4, 11, 90, 93, 1, CALLS - 93);
 	EQUAL(scene(few, same, first, true, false), 0, "two calls are no rule");
+	EQUAL(scene(six, same, any, true, false), 0, "six of one thread may be chance");
 	/* the last of them is live for 19,200 ticks when call 40 is freed, which lived 10 less */
 	EQUAL(scene(early, same, first, true, false), 2, "the first");
 	is(0, MS_CALL_RANGE, 1, 40, 40, 40, 0, CALLS - 40);
