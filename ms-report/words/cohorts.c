@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#define ENDS_MAX 64u /* more than there are in a snapshot that ms-snap made */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 const char *const cohort_kinds[COHORT_KINDS] = {"time", "mark", "label"};
@@ -39,15 +40,16 @@ static void read_ends(struct model *m, struct cohorts *c, uint64_t each)
 {
 	uint64_t last = figure_or_0(
 		model_number(m, "SELECT max(at_part) " OF_COHORT, c->process, c->site, c->kind));
-	c->ends = ms_arena_alloc(&m->arena, (last + 1) * sizeof *c->ends);
+	c->ends = ms_arena_alloc(&m->arena, ENDS_MAX * sizeof *c->ends);
 	sqlite3_stmt *q = model_ask(m,
 				    "SELECT DISTINCT at_part, at_ns " OF_COHORT
 				    " AND (at_part %% %llu = 0 OR at_part = %llu) ORDER BY 1",
 				    c->process, c->site, c->kind, (unsigned long long)each,
 				    (unsigned long long)last);
 	while (model_next(&q))
-		c->ends[c->end_count++] =
-			(struct cohort_end){.part = figure_in(q, 0), .ns = figure_in(q, 1)};
+		if (c->end_count < ENDS_MAX)
+			c->ends[c->end_count++] =
+				(struct cohort_end){.part = figure_in(q, 0), .ns = figure_in(q, 1)};
 }
 
 static void read_rows(struct model *m, struct cohorts *c, uint64_t each)
