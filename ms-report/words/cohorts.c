@@ -58,7 +58,7 @@ static void read_rows(struct model *m, struct cohorts *c, uint64_t each)
 				  c->kind);
 	c->rows = ms_arena_alloc(&m->arena, (figure_or_0(n) + 1) * sizeof *c->rows);
 	uint64_t unit =
-		strcmp(c->kind, cohort_kinds[COHORT_TIME]) != 0
+		c->by != COHORT_TIME
 			? 0
 			: model_number(m, "SELECT max(to_ns - from_ns) " OF_COHORT " AND part > 0",
 				       c->process, c->site, c->kind);
@@ -113,7 +113,8 @@ struct cohorts cohorts_read(struct model *m, enum cohort_kind kind, const struct
 			    size_t most)
 {
 	const struct process *p = shown_process(m, site);
-	struct cohorts c = {.kind = cohort_kinds[kind],
+	struct cohorts c = {.by = kind,
+			    .kind = cohort_kinds[kind],
 			    .process = p->id,
 			    .pid = p->pid,
 			    .site = site ? site->id : 0};
@@ -151,14 +152,11 @@ static const char *title(struct model *m, const struct cohorts *c)
 {
 	static const char *const by[COHORT_KINDS] = {"in each part of the run", "from mark to mark",
 						     "under each label"};
-	size_t kind = 0;
-	while (strcmp(c->kind, cohort_kinds[kind]) != 0)
-		kind++;
 	const char *of = c->site ? SAY(" of site %lld", c->site) : "";
 	if (m->processes.n > 1)
 		of = SAY("%s of pid %llu", of, (unsigned long long)c->pid);
 	const char *s = SAY("COHORTS%s: allocated %s, and live of that at the end of each part%s",
-			    of, by[kind], m->est ? " (estimates)" : "");
+			    of, by[c->by], m->est ? " (estimates)" : "");
 	return c->site ? s : table_unfiltered(m, s);
 }
 
@@ -167,10 +165,10 @@ static const char *none(struct model *m, const struct cohorts *c)
 {
 	uint64_t any =
 		model_number(m, "SELECT EXISTS(SELECT 1 FROM cohort WHERE site = %lld)", c->site);
-	return any != 1 && c->site ? "the trace is needed to tell this of one site"
-	       : any != 1          ? "no allocations were recorded"
-	       : c->kind == cohort_kinds[COHORT_MARK] ? "no mark was set"
-						      : "no labels were set";
+	return any != 1 && c->site    ? "the trace is needed to tell this of one site"
+	       : any != 1             ? "no allocations were recorded"
+	       : c->by == COHORT_MARK ? "no mark was set"
+				      : "no labels were set";
 }
 
 enum { FROM, MARK, LABEL, ALLOCATED, ENDS };
@@ -186,10 +184,10 @@ static struct column *make_columns(struct model *m, const struct cohorts *c)
 	};
 	struct column *v = ms_arena_alloc(&m->arena, (ENDS + c->end_count) * sizeof *v);
 	memcpy(v, first, sizeof first);
-	v[c->kind == cohort_kinds[COHORT_LABEL] ? MARK : LABEL].title = NULL;
-	if (c->kind == cohort_kinds[COHORT_TIME])
+	v[c->by == COHORT_LABEL ? MARK : LABEL].title = NULL;
+	if (c->by == COHORT_TIME)
 		v[MARK].title = NULL;
-	if (c->kind == cohort_kinds[COHORT_LABEL])
+	if (c->by == COHORT_LABEL)
 		v[FROM].title = NULL;
 	for (size_t i = 0; i < c->end_count; i++)
 		v[ENDS + i] = (struct column){.title = seconds(m, c->ends[i].ns),

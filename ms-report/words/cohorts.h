@@ -20,7 +20,8 @@ struct table cohorts_rows(struct model *m, enum cohort_kind kind, const struct s
 
 /* Holds the triangle of one process: rows are cohorts, columns are ends. */
 struct cohorts {
-	const char *kind;        /* of cohort_kinds */
+	enum cohort_kind by;
+	const char *kind;        /* its name, of cohort_kinds */
 	long long process, site; /* rows; site 0 = of all */
 	uint64_t pid;
 	struct cohort {
