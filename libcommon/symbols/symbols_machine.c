@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-static const struct ms_machine *const machines[] = {&ms_x86_64};
+static const struct ms_machine *const machines[] = {&ms_x86_64, &ms_aarch64};
 
 const struct ms_machine *ms_machine_of(unsigned elf)
 {

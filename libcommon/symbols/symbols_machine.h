@@ -24,7 +24,7 @@ struct ms_machine {
 	 * such call. */
 	uint64_t (*called)(const uint8_t *code, uint64_t at, uint64_t address, bool *slot);
 };
-extern const struct ms_machine ms_x86_64;
+extern const struct ms_machine ms_x86_64, ms_aarch64;
 
 /* Returns the machine of an e_machine; NULL = not known. */
 const struct ms_machine *ms_machine_of(unsigned elf);
