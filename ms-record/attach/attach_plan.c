@@ -141,7 +141,7 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 	a->release_count = a->foreign ? 0 : a->release_count;
 	for (uint32_t i = 0; a->foreign && i < a->target_count; i++) {
 		uint64_t entry = a->targets[i].patch.hook.entry;
-		uint8_t now[MG_JUMP_BYTES];
+		uint8_t now[MG_DISPLACED_MAX];
 		if (!a->targets[i].fresh || hijack_read(&a->h, entry, now, sizeof now))
 			continue;
 		const struct attach_map *to = attach_maps_at(&a->maps, patch_target(entry, now));

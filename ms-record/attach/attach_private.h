@@ -59,7 +59,7 @@ struct attach_shared {
 	uint64_t tps[ATTACH_TPS]; /* thread pointers of the stopped threads */
 	uint32_t tp_count;
 	uint64_t main_tp;
-	uint32_t tid_offset;
+	int32_t tid_offset;
 	uint64_t stack_field;
 	/* results of attach_patch (`untouched`, `stuck`) and attach_restore */
 	bool untouched; /* no entry was replaced */

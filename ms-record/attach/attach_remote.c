@@ -60,22 +60,27 @@ void attach_prepare_stop(struct attach *a)
 
 /* ---- replacing ------------------------------------------------------------------------------- */
 
-/* Counts how many of the first threads have their thread id (as in their PID namespace) in memory
- * at `offset` from the thread pointer. A few suffice: checking all would keep them stopped for
- * longer. */
-static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
+/* Tells whether a thread's id (as in its PID namespace) is in memory at `offset` from `tp`. */
+static bool number_at(const struct attach *a, pid_t tid, uint64_t tp, int32_t offset)
+{
+	char text[4096];
+	uint32_t is;
+	if (hijack_read(&a->h, tp + (uint64_t)(int64_t)offset, &is, sizeof is) ||
+	    !hijack_text(a->h.proc, tid, "status", text, sizeof text))
+		return false;
+	uint32_t own = ms_proc_status_inner(text);
+	return is == (own ? own : (uint32_t)tid);
+}
+
+/* Counts how many of the first threads have their id in memory at `offset` from the thread pointer.
+ * A few suffice: checking all would keep them stopped for longer. */
+static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, int32_t offset)
 {
 	enum { ASKED = 8 };
-	char text[4096];
 	unsigned n = 0;
 	for (size_t i = 0; i < s->threads.n && i < ASKED; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
-		uint32_t is;
-		if (t->gone || hijack_read(&a->h, t->regs.tp + offset, &is, sizeof is) ||
-		    !hijack_text(a->h.proc, t->tid, "status", text, sizeof text))
-			continue;
-		uint32_t own = ms_proc_status_inner(text);
-		n += is == (own ? own : (uint32_t)t->tid);
+		n += !t->gone && number_at(a, t->tid, t->regs.tp, offset);
 	}
 	return n;
 }
@@ -83,7 +88,7 @@ static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, 
 /* Returns the offset of the thread id in the C library's thread control block; 0 = unknown library.
  * (After a fork that bypasses the library, the field has the parent's id.) *field: offset of the
  * thread's stack bounds, if they are at a known offset; older musl has them elsewhere. */
-static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, uint64_t *field)
+static int32_t find_tid(const struct attach *a, const struct hijack_stop *s, uint64_t *field)
 {
 	unsigned glibc = numbers_at(a, s, MG_TID_GLIBC);
 	unsigned musl = numbers_at(a, s, MG_TID_MUSL);
@@ -102,16 +107,18 @@ static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, ui
  * the address of glibc's robust list, which the kernel reports. */
 static void find_tp(const struct attach *a, struct hijack_thread *t)
 {
-	enum { ROBUST_LIST = MG_TID_GLIBC + 16 };
+	enum { ROBUST_LIST = (int)MG_TID_GLIBC + 16 };
 	uint64_t head = 0, bytes, words[3];
-	if (t->tid == a->shared.one_tid)
+	t->regs.tp = 0;
+	if (t->tid == a->shared.one_tid) {
 		t->regs.tp = a->shared.one_tp;
-	else if (syscall(SYS_get_robust_list, t->tid, &head, &bytes) || !head ||
-		 hijack_read(&a->h, head - ROBUST_LIST, words, sizeof words) ||
-		 words[0] != head - ROBUST_LIST || words[2] != words[0])
-		t->regs.tp = 0;
-	else
-		t->regs.tp = words[0];
+	} else if (!syscall(SYS_get_robust_list, t->tid, &head, &bytes) && head) {
+		uint64_t tp = head - (uint64_t)ROBUST_LIST;
+		bool good = MG_TP_IS_THERE ? !hijack_read(&a->h, tp, words, sizeof words) &&
+						     words[0] == tp && words[2] == tp
+					   : number_at(a, t->tid, tp, MG_TID_GLIBC);
+		t->regs.tp = good ? tp : 0;
+	}
 }
 
 /* Finds the thread pointers of threads that were not stopped; if `must`, stops a thread whose
@@ -176,25 +183,30 @@ static size_t read_stack(const struct attach *a, const struct hijack_thread *t, 
 	return n > 0 ? (size_t)n / 8 : 0;
 }
 
-static uint64_t moved(const struct attach *a, uint64_t ip)
+/* Returns where a thread at `ip` has to continue once the jumps are written, or, `back`, removed. */
+static uint64_t moved(const struct attach *a, uint64_t ip, bool back)
 {
 	uint64_t to = ip;
-	for (uint32_t k = 0; k < a->target_count && to == ip; k++)
+	for (uint32_t k = 0; !back && k < a->target_count && to == ip; k++)
 		to = patch_moved(&a->targets[k].patch, ip);
+	for (uint32_t k = 0; back && k < a->manifest.hook_count && to == ip; k++)
+		if (patch_left(&a->manifest.hooks[k], ip) != ip &&
+		    hook_state(&a->h, &a->manifest.hooks[k]) == PATCH_JUMPS)
+			to = patch_left(&a->manifest.hooks[k], ip);
 	return to;
 }
 
-/* Finds signal handlers that interrupted a displaced instruction, and changes their return
- * addresses to the instruction's new place; only finds them if the thread is not stopped. Returns
- * whether there are any. */
-static bool move_frames(const struct attach *a, const struct hijack_thread *t,
+/* Finds signal handlers that interrupted an instruction that will change, and changes their return
+ * addresses to where it continues; only finds them if the thread is not stopped. Returns whether
+ * there are any. */
+static bool move_frames(const struct attach *a, const struct hijack_thread *t, bool back,
 			struct attach_shared *out)
 {
 	uint64_t *words;
 	bool any = false;
 	size_t n = read_stack(a, t, &words);
-	for (size_t i = 0; i + 2 < n; i++) {
-		uint64_t to = cpu_is_signal_frame(&words[i]) ? moved(a, words[i]) : words[i];
+	for (size_t i = 0; i + CPU_SIGNAL_WORDS <= n; i++) {
+		uint64_t to = cpu_is_signal_frame(&words[i]) ? moved(a, words[i], back) : words[i];
 		if (to == words[i])
 			continue;
 		any = true;
@@ -207,15 +219,16 @@ static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 	return any;
 }
 
-static bool move_thread(const struct attach *a, struct hijack_thread *t, struct attach_shared *out)
+static bool move_thread(const struct attach *a, struct hijack_thread *t, bool back,
+			struct attach_shared *out)
 {
-	uint64_t to = t->gone ? t->regs.ip : moved(a, t->regs.ip);
+	uint64_t to = t->gone ? t->regs.ip : moved(a, t->regs.ip, back);
 	if (to != t->regs.ip && !t->asleep) {
 		t->regs.ip = to;
 		cpu_regs_set(t->tid, &t->regs);
 		out->times.moved++;
 	}
-	return !t->gone && move_frames(a, t, out);
+	return !t->gone && move_frames(a, t, back, out);
 }
 
 /* Moves all threads out of the code bytes about to be overwritten. Returns 0, or -1 if a thread
@@ -224,12 +237,23 @@ static int move_threads(struct attach *a, struct hijack_stop *s, struct attach_s
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
-		if (!move_thread(a, t, out) || !t->asleep)
+		if (!move_thread(a, t, false, out) || !t->asleep)
 			continue;
 		if (hijack_wake(s, a->h.proc, t, ATTACH_STOP_NS) && !t->gone)
 			return -1;
-		move_thread(a, t, out);
+		move_thread(a, t, false, out);
 	}
+	return 0;
+}
+
+/* Moves threads out of jumps of several instructions; if there are any, all threads are stopped. */
+static int move_back(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < a->manifest.hook_count; i++)
+		any |= !patch_may_wait(&a->manifest.hooks[i]);
+	for (size_t i = 0; i < s->threads.n && any; i++)
+		move_thread(a, &s->threads.v[i], true, out);
 	return 0;
 }
 
@@ -268,7 +292,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 
 static void restore(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
-	int rc = attach_rewrite(a, s, true, NULL, out);
+	int rc = attach_rewrite(a, s, true, move_back, out);
 	if (rc == ATTACH_FAILED)
 		ms_err_sys(&out->err, "writing to the process's code failed");
 	out->restored = rc != ATTACH_AGAIN;
@@ -326,7 +350,7 @@ static bool interrupted(const struct attach *a, const struct hijack_thread *t, u
 {
 	uint64_t *words;
 	size_t n = read_stack(a, t, &words);
-	for (size_t i = 0; i + 2 < n; i++)
+	for (size_t i = 0; i + CPU_SIGNAL_WORDS <= n; i++)
 		if (words[i] - low < high - low && cpu_is_signal_frame(&words[i]))
 			return true;
 	return !n; /* if the stack cannot be read, assume that a signal interrupted the image */

@@ -43,7 +43,7 @@
 
 static bool fits(const struct mg_hook *h)
 {
-	return h->entry % WORD <= WORD - MG_JUMP_FIRST;
+	return patch_may_wait(h) && h->entry % WORD <= WORD - MG_JUMP_FIRST;
 }
 
 bool attach_may_hold(const struct attach *a)

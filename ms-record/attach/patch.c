@@ -25,3 +25,8 @@ uint64_t patch_moved(const struct patch *p, uint64_t ip)
 			return p->hook.slot + p->moved[i].to;
 	return ip;
 }
+
+uint64_t patch_left(const struct mg_hook *h, uint64_t ip)
+{
+	return ip > h->entry && ip < h->entry + h->bytes ? h->slot : ip;
+}

@@ -47,8 +47,11 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 /* Writes the bytes of the hook slot to `out`: code that passes `hook`, the address of the hook's
  * data, to the guest's routine at address `enter`. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
+/* Tells whether threads may run while the entry is replaced: a jump to itself may stand there, and no
+ * thread is ever inside the jump (attach_rewrite.c). */
+bool patch_may_wait(const struct mg_hook *h);
 /* Returns the target of the jump at `entry`; 0 = no jump. */
-uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);
+uint64_t patch_target(uint64_t entry, const uint8_t code[MG_DISPLACED_MAX]);
 /* Returns the target of a function of `n` bytes that consists of a single jump; 0 = any other
  * function. */
 uint64_t patch_leads(uint64_t entry, const uint8_t *code, size_t n);
@@ -75,3 +78,6 @@ enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
 /* Returns the new address of the instruction at `ip` after the jump is written; `ip` if it was not
  * displaced. */
 uint64_t patch_moved(const struct patch *p, uint64_t ip);
+/* Returns where a thread at `ip` continues once a hook's original instructions are back: the slot, if
+ * it has executed a part of our jump; else `ip`. */
+uint64_t patch_left(const struct mg_hook *h, uint64_t ip);

@@ -417,7 +417,13 @@ void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t ou
 	memcpy(out + MG_SLOT_DISPLACED, p->displaced, p->displaced_bytes);
 }
 
-uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES])
+bool patch_may_wait(const struct mg_hook *h)
+{
+	(void)h;
+	return true;
+}
+
+uint64_t patch_target(uint64_t entry, const uint8_t code[MG_DISPLACED_MAX])
 {
 	int32_t by;
 	memcpy(&by, code + 1, sizeof by);

@@ -9,7 +9,7 @@
 #define CPU_MACHINE EM_AARCH64
 #define CPU_ADDRESS_BITS 48u /* of a program, without extensions */
 #define CPU_LINKER "ld-linux-aarch64"
-#define CPU_ATTACHES 0
+#define CPU_FORGETS_CALL 1
 
 /* Reads the counter neither before what comes earlier nor after what comes later: ring_read_all reads
  * rings behind it. */

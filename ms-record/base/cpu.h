@@ -9,10 +9,10 @@
 
 /* The header MS_CPU_H defines the functions declared here, and
  *
- *   CPU_NAME      the processor's name for messages
- *   CPU_MACHINE   the ELF e_machine of its programs
- *   CPU_LINKER    the name of glibc's dynamic linker up to the first '.'
- *   CPU_ATTACHES  whether running processes can be hooked (ptrace/, attach/)
+ *   CPU_NAME          the processor's name for messages
+ *   CPU_MACHINE       the ELF e_machine of its programs
+ *   CPU_LINKER        the name of glibc's dynamic linker up to the first '.'
+ *   CPU_FORGETS_CALL  whether the registers of a stopped thread lack the interrupted system call
  *
  * cpu_counter returns the counter used for time stamps in the guest. cpu_match8 compares eight
  * words, aligned to 16 bytes, and returns a bit set: bit i is set if the bits of word i in `mask`

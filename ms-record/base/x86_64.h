@@ -9,7 +9,7 @@
 #define CPU_MACHINE EM_X86_64
 #define CPU_ADDRESS_BITS 47u /* of a program, without extensions */
 #define CPU_LINKER "ld-linux-x86-64"
-#define CPU_ATTACHES 1
+#define CPU_FORGETS_CALL 0
 
 static inline uint64_t cpu_counter(void)
 {

@@ -60,7 +60,7 @@ MG_INLINE uint64_t mg_code_bits(uint64_t word)
  * their order (downwards), the result, and the callee-saved registers. The frame has 4 words. */
 enum { MG_ENTRY_ARG = -11, MG_ENTRY_RESULT = -20, MG_ENTRY_KEPT = -1 };
 enum { MG_IMAGE_RETURN = -30, MG_IMAGE_CALLED = -29 };
-enum { MG_CUSTOM_HOOK = -28, MG_CUSTOM_RETURN = -30 };
+enum { MG_CUSTOM_HOOK = -31, MG_CUSTOM_RETURN = -30 };
 /* MG_ARGS_IN_REGISTERS: number of arguments passed in registers; MG_ARGS_ON_STACK: word offset of
  * the first argument on the stack from the frame */
 enum { MG_ARGS_IN_REGISTERS = 8, MG_ARGS_ON_STACK = 4 };

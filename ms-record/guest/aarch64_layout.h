@@ -49,6 +49,7 @@ enum mg_copy_reg {
  * block: nothing in it says so here. */
 #define MG_BLOCK_LOW (-1664)
 #define MG_BLOCK_HIGH 0
+#define MG_TP_IS_THERE 0
 #define MG_IS_BLOCK(tp) true
 
 /* The jump at the entry of a hooked function. */

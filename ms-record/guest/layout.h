@@ -765,7 +765,7 @@ struct mg_manifest {
 	/* Data of this process, which never change. */
 	uint64_t gate;
 	uint64_t debug_state; /* address of r_state of the dynamic linker; 0 = none */
-	uint32_t tid_offset;  /* offset of a thread's tid from its thread pointer */
+	int32_t tid_offset;   /* offset of a thread's tid from its thread pointer */
 	uint32_t hook_count;
 	struct mg_hook hooks[MG_HOOKS_MAX];
 	/* Data of the attached recorder and its target; a forked child inherits a copy. */

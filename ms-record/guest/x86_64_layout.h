@@ -48,6 +48,7 @@ enum mg_copy_reg {
  * block, in which is its own address. */
 #define MG_BLOCK_LOW 704
 #define MG_BLOCK_HIGH 2304
+#define MG_TP_IS_THERE 1 /* the thread pointer is in the words 0 and 2 that it points to */
 #define MG_IS_BLOCK(tp) (*(const volatile uint64_t *)((tp) + 16) == (tp))
 
 /* The jump at the entry of a hooked function. */

@@ -73,10 +73,16 @@ static void pass(pid_t pid, int how, int why)
 
 /* ---- its number ---- */
 
-/* Tells whether the process has just returned from set_tid_address. */
+/* Tells whether the process has just returned from set_tid_address. *r: the registers at the last
+ * stop; set to those of this one, with the argument that the call began with. */
 static bool told(pid_t pid, struct cpu_regs *r)
 {
-	return !cpu_regs_get(pid, r) && r->call == SYS_set_tid_address && r->result > 0;
+	struct cpu_regs before = *r;
+	if (cpu_regs_get(pid, r) || r->call != SYS_set_tid_address || r->result <= 0)
+		return false;
+	if (before.call == r->call)
+		r->args[0] = before.args[0];
+	return true;
 }
 
 static bool stands(pid_t pid, uint64_t at, uint32_t tid)
@@ -121,7 +127,7 @@ static bool await_number(const struct beginning *b, pid_t pid, const struct cpu_
 
 static int reach_number(const struct beginning *b, pid_t pid, struct ms_err *err)
 {
-	struct cpu_regs r;
+	struct cpu_regs r = {.call = -1};
 	int why = 0;
 	trace(PTRACE_SYSCALL, pid, 0);
 	for (unsigned i = 0; i < CALLS_MOST; i++) {

@@ -255,14 +255,6 @@ static int check_elf(struct launch *l, const char *path, const struct ms_elf_rea
 	find_linker(f, linker);
 	if (linker[0] ? check_dynamic(l, path, linker, &m, err) : check_static(l, path, &m, err))
 		return -1;
-	if (l->inject && !CPU_ATTACHES) {
-		ms_err_set(err,
-			   "cannot record '%s': %s, and on " CPU_NAME
-			   " no library is preloaded into "
-			   "such a program yet; --poll works",
-			   path, l->inject);
-		return -1;
-	}
 	return check_rights(path, err);
 }
 

@@ -94,6 +94,10 @@ struct hijack_thread {
 	int signal;           /* signal to deliver on resume; 0 = none */
 	uint64_t stop_ns;     /* time of the request to stop */
 	struct cpu_regs regs; /* registers at the stop */
+	/* waited: the thread waited in a system call right before it was asked to stop, and `before`
+	 * is that call; set where registers do not tell it (CPU_FORGETS_CALL) */
+	bool waited;
+	struct cpu_regs before;
 };
 
 struct hijack_stop {
@@ -169,6 +173,7 @@ struct hijack_call {
 	uint64_t deadline_ns; /* deadline of the current call */
 	/* safety net: restores the thread if ms-record dies; NULL = none */
 	struct hijack_net *frame;
+	void *cleared; /* registers by cpu_cleared_get */
 };
 
 #define HIJACK_ROOM 64u

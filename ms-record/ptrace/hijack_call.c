@@ -106,8 +106,10 @@ int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread 
 		  struct ms_err *err)
 {
 	*c = (struct hijack_call){.h = h, .t = t};
-	if (!prepare(c, h, flags, err))
+	if (!prepare(c, h, flags, err)) {
+		c->cleared = cpu_cleared_get(t->tid);
 		return 0;
+	}
 	hijack_take_net(c);
 	trace(PTRACE_SETOPTIONS, t->tid, 0, 0);
 	return -1;
@@ -184,7 +186,7 @@ static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t
 	 * have unmapped it. */
 	for (int i = 0; i < TRIES && hijack_is_code(c->h, c->call_at, &cpu_call_code); i++) {
 		struct cpu_regs r = c->t->regs;
-		cpu_regs_call(&r, number, a, c->call_at, c->sp);
+		cpu_regs_call(&r, number, a, c->call_at, c->sp, c->h->return_at);
 		if (cpu_regs_set(c->t->tid, &r) || step(c, new_child) || step(c, new_child) ||
 		    cpu_regs_get(c->t->tid, &r))
 			return -1;
@@ -296,8 +298,12 @@ int hijack_give_back(struct hijack_call *c)
 	int rc = come_back(c);
 	if (!rc)
 		rc = cpu_regs_set(c->t->tid, &c->t->regs);
+	if (!rc && c->cleared)
+		cpu_cleared_set(tid, c->cleared);
+	int saved = errno;
+	free(c->cleared);
+	c->cleared = NULL;
 	if (rc) {
-		int saved = errno;
 		free(c->frame); /* only our copy: the frames stay on the thread's stack */
 		c->frame = NULL;
 		errno = saved;

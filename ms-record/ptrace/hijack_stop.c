@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
 #include "hijack_private.h"
 #include "libcommon/base/arena.h"
@@ -154,19 +155,36 @@ static int seize(struct hijack_stop *s, int proc, pid_t tid)
 	return 0;
 }
 
-static void ask(struct hijack_thread *t)
+/* Notes the system call in which a thread waits, if its registers will not tell it. */
+static void note_call(struct hijack_thread *t, int proc)
 {
+	t->waited = CPU_FORGETS_CALL && hijack_waits(proc, t);
+	if (t->waited)
+		t->before = t->regs;
+}
+
+/* Reads the registers of a thread that has stopped. */
+static void read_regs(struct hijack_thread *t)
+{
+	t->gone = cpu_regs_get(t->tid, &t->regs) != 0;
+	if (t->waited)
+		cpu_regs_waited(&t->regs, &t->before);
+}
+
+static void ask(struct hijack_thread *t, int proc)
+{
+	note_call(t, proc);
 	t->stop_ns = clock_mono();
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
 /* Asks all seized threads to stop, except those asked already, and those that leave_asleep marked
  * as waiting in a system call. */
-static void ask_all(struct hijack_stop *s)
+static void ask_all(struct hijack_stop *s, int proc)
 {
 	for (size_t i = 0; i < s->threads.n; i++)
 		if (s->threads.v[i].waiting && !s->threads.v[i].stop_ns)
-			ask(&s->threads.v[i]);
+			ask(&s->threads.v[i], proc);
 }
 
 /* Marks threads that wait in a system call as asleep: they are not stopped. */
@@ -233,7 +251,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 		take_status(t, r, status);
 	}
 	if (!t->gone)
-		t->gone = cpu_regs_get(t->tid, &t->regs) != 0;
+		read_regs(t);
 	return 0;
 }
 
@@ -273,7 +291,7 @@ static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	s->begin_ns = clock_mono();
 	uint64_t deadline_ns = s->begin_ns + patience_ns;
 	for (int i = 0; i < ROUNDS_MAX && n > 0; i++) {
-		ask_all(s);
+		ask_all(s, proc);
 		if (await(s, deadline_ns)) {
 			errno = ETIMEDOUT;
 			return -1;
@@ -323,9 +341,9 @@ static bool still_waits(struct hijack_thread *t, int proc)
 	if (r)
 		take_status(t, r, status);
 	if (t->waiting)
-		ask(t);
+		ask(t, proc);
 	else if (!t->gone)
-		t->gone = cpu_regs_get(t->tid, &t->regs) != 0;
+		read_regs(t);
 	t->stop_ns = t->stop_ns ? t->stop_ns : clock_mono();
 	return false;
 }
@@ -364,12 +382,13 @@ bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t)
 }
 
 /* Lets the stopped thread run for STEP_US and stops it again, at another instruction if it runs. */
-static int stop_again(struct hijack_stop *s, uint64_t deadline_ns)
+static int stop_again(struct hijack_stop *s, int proc, uint64_t deadline_ns)
 {
 	struct hijack_thread *t = s->threads.v;
 	t->waiting = true;
 	ptrace(PTRACE_CONT, t->tid, NULL, NULL);
 	usleep(STEP_US);
+	note_call(t, proc);
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	return await(s, deadline_ns);
 }
@@ -432,7 +451,7 @@ static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, u
 {
 	if (seize(s, h->proc, tid))
 		return -1;
-	ask_all(s);
+	ask_all(s, h->proc);
 	if (await(s, deadline_ns)) {
 		hijack_hurry(false); /* no other thread is stopped, so let it have the processor */
 		if (!stops_late(s->threads.v, h->proc, clock_mono() + LATE_MOST_NS))
@@ -442,7 +461,7 @@ static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, u
 		hijack_hurry(true);
 	}
 	for (int i = 0; i < RSEQ_TRIES && stopped(s) && hijack_in_rseq(h, s->threads.v); i++)
-		if (stop_again(s, deadline_ns))
+		if (stop_again(s, h->proc, deadline_ns))
 			return fail(s, h->proc, ETIMEDOUT);
 	if (!stopped(s))
 		return fail(s, h->proc, ESRCH);
@@ -495,7 +514,7 @@ int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64
 {
 	s->cut_short += hijack_trace_of(proc, t) == HIJACK_CUT_SHORT;
 	wake(t);
-	ask(t);
+	ask(t, proc);
 	hijack_wait_begin();
 	int rc = await_one(t, clock_mono() + patience_ns);
 	hijack_wait_end();

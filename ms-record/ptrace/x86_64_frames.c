@@ -68,6 +68,19 @@ static void set_context(ucontext_t *u, const struct cpu_regs *regs, uint64_t vec
 	memcpy(&u->uc_sigmask, &mask, 8);
 }
 
+/* A system call clears no registers but those that its instruction does, which are restored as all
+ * others. */
+void *cpu_cleared_get(pid_t tid)
+{
+	(void)tid;
+	return NULL;
+}
+
+void cpu_cleared_set(pid_t tid, const void *copy)
+{
+	(void)tid, (void)copy;
+}
+
 bool cpu_put_frames(struct hijack_call *c, const struct cpu_regs *r, struct hijack_frames *b)
 {
 	ucontext_t u;

@@ -43,10 +43,12 @@ size_t cpu_vectors_get(pid_t tid, void *to, size_t bytes)
 	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &v) ? 0 : v.iov_len;
 }
 
+/* `back` is the first word of the frame at `sp`. */
 void cpu_regs_call(struct cpu_regs *r, long number, const uint64_t args[6], uint64_t at,
-		   uint64_t sp)
+		   uint64_t sp, uint64_t back)
 {
 	struct user_regs_struct *u = &r->all;
+	(void)back;
 	r->ip = at;
 	r->sp = sp;
 	u->orig_rax = UINT64_MAX;
@@ -58,6 +60,11 @@ void cpu_regs_call(struct cpu_regs *r, long number, const uint64_t args[6], uint
 	u->r8 = args[4];
 	u->r9 = args[5];
 	u->eflags &= ~(unsigned long long)FLAG_TRAP;
+}
+
+void cpu_regs_waited(struct cpu_regs *r, const struct cpu_regs *before)
+{
+	(void)r, (void)before;
 }
 
 void cpu_regs_again(struct cpu_regs *r, int64_t number)

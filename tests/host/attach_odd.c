@@ -57,6 +57,7 @@ void *locked(void *arg)
 
 /* ---- trap ---- */
 
+#ifdef __x86_64__
 #define FLAG_TRAP 0x100
 static __thread unsigned steps, stay_at;
 static unsigned starts; /* instructions of free begin there, seen before anybody came */
@@ -97,6 +98,17 @@ void *stepper(void *arg)
 	}
 	return NULL;
 }
+#else /* no program steps itself there */
+void *stepper(void *unused)
+{
+	(void)unused;
+	while (!over) {
+		atomic_fetch_add(&done, 1);
+		nap(1000000);
+	}
+	return NULL;
+}
+#endif
 
 /* ---- storm ---- */
 
