@@ -65,6 +65,21 @@ enum { MG_CUSTOM_HOOK = -31, MG_CUSTOM_RETURN = -30 };
  * the first argument on the stack from the frame */
 enum { MG_ARGS_IN_REGISTERS = 8, MG_ARGS_ON_STACK = 4 };
 
+/* Words of an entry stay on the stack until something overwrites them, and are the same for each
+ * call: they alone do not tell. Reads between both frames only. */
+MG_INLINE bool mg_has_left(const uint64_t *frame, const uint64_t *outer)
+{
+	enum { NEAR = 1 << 17 }; /* words */
+	const uint64_t *at = (const uint64_t *)frame[0];
+	if (outer - frame > NEAR)
+		return false;
+	while (at > frame && at < outer && !((uint64_t)at & 15)) {
+		frame = at;
+		at = (const uint64_t *)*(const volatile uint64_t *)at;
+	}
+	return at > outer && at - outer < NEAR && !((uint64_t)at & 15);
+}
+
 #define MG_VECTORS_BYTES 528u /* q0 to q31, fpcr, fpsr */
 
 /* ---- instructions ---- */

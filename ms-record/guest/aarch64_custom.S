@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Defines the code that slots of functions hooked by --hook jump to.
  *
- * Every register but x16, x17 and x30 is as its caller left it when the function begins, and as the
- * function left it when it returns; flags too. Vector registers are never touched. Below what
+ * Every register but x16, x17, x29 and x30 is as its caller left it when the function begins, and
+ * as the function left it when it returns; flags too. x29 leads to our frame, so that the chain of
+ * frames tells whether the function still runs (mg_has_left), and is the caller's again
+ * afterwards. Vector registers are never touched. Below what
  * aarch64_macros.h says is a copy of the words above the frame, where arguments may be. If
  * mg_custom_before returns 0, the entry jumps to the function with the stack as it was, and does
  * not see it return.
@@ -51,12 +53,8 @@ mg_entry_custom:
 	load_before
 	load_flags
 	ldur x17, [x29, #-29*8]
-	.cfi_def_cfa sp, ARGS+BELOW+FRAME
-	ldr x29, [x29]
 	blr x17
 mg_entry_custom_back:
-	add x29, sp, #ARGS+BELOW
-	.cfi_def_cfa x29, FRAME
 	store_after
 	mrs x16, nzcv
 	str x16, [x29, #3*8]

@@ -53,6 +53,11 @@ MG_INLINE uint64_t mg_code_bits(uint64_t word);
  * The frame that entries hand to hooks: the caller's bp, the return address, and whatever
  * MG_FRAME_SP needs to find the caller's sp. In a function in C, MG_FRAME makes it. */
 
+/* Tells whether the chain of frame pointers from the frame of a hook leads past `outer`, the frame of
+ * a hooked function that was called earlier: then that function was left, by longjmp. False if it is
+ * not known. */
+MG_INLINE bool mg_has_left(const uint64_t *frame, const uint64_t *outer);
+
 struct mg_unwind_info;
 
 /* Tells whether `ip` is in a signal return trampoline of a C library that has no CFI for it. The

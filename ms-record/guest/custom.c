@@ -71,7 +71,8 @@ bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame)
 	return outer && frame < outer &&
 	       ((const volatile uint64_t *)outer)[MG_CUSTOM_RETURN] ==
 		       (uint64_t)mg_entry_custom_back &&
-	       ((const volatile uint64_t *)outer)[MG_CUSTOM_HOOK] == (uint64_t)t->custom_hook;
+	       ((const volatile uint64_t *)outer)[MG_CUSTOM_HOOK] == (uint64_t)t->custom_hook &&
+	       !mg_has_left(frame, outer);
 }
 
 bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
