@@ -247,6 +247,38 @@ static void test_kinds(void)
 	}
 }
 
+/* Instructions of each kind that depends on its address, with any operands. */
+static void test_operands(void)
+{
+	static const uint32_t kinds[][2] = {{0x14000000, 0x83ffffff}, {0x54000000, 0x00ffffef},
+					    {0x34000000, 0x81ffffff}, {0x36000000, 0x81ffffff},
+					    {0x10000000, 0xe0ffffff}, {0x18000000, 0xc0ffffff},
+					    {0x1c000000, 0x40ffffff}, {0xd61f0000, 0x004003e0}};
+	enum { KINDS = sizeof kinds / sizeof *kinds, ROUNDS = 100000 };
+	const uint64_t at = (ENTRY + (INT64_C(120) << 20)) & ~UINT64_C(127);
+	uint64_t random = 46;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint8_t code[16], slot[MG_SLOT_BYTES];
+		struct patch p;
+		char name[32];
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		uint32_t any = (uint32_t)(random >> 32);
+		uint32_t word = kinds[i % KINDS][0] | (any & kinds[i % KINDS][1]);
+		unsigned first = word & 31, second = word >> 5 & 31;
+		/* x16 and x17 are not read at an entry; x31 is no address; blr is refused */
+		if (first / 2 == 8 || (is_by_register(word) && (second / 2 == 8 || second == 31)))
+			continue;
+		snprintf(name, sizeof name, "%08x", word);
+		CHECK(plan(&p, code, i & 64 ? PACIASP : word, i & 64 ? word : NOP, at) ||
+			      (is_by_register(word) && links(word)) || p.jumps_back,
+		      "%s can be hooked", name);
+		if (!p.hook.patched[3])
+			continue;
+		patch_slot(&p, IMAGE, HOOK, slot);
+		compare(name, &p, code, slot, any >> 28, any & 8 ? random : 0);
+	}
+}
+
 static void test_moved(void)
 {
 	struct patch p;
@@ -328,6 +360,7 @@ static void test_branches(void)
 int main(void)
 {
 	test_kinds();
+	test_operands();
 	test_moved();
 	test_refusals();
 	test_branches();
