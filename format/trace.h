@@ -177,13 +177,16 @@ enum ms_info_field {
 	MS_INFO_STARTED_LATE =
 		29, /* ns that the process ran before its recording began (--start-after) */
 	/* Fields of a trace cut out of another (ms-filter --trace-out): */
-	MS_INFO_CUT = 30,       /* bytes: "FILE by OPTIONS" */
-	MS_INFO_CUT_FROM = 31,  /* ns: start of the figures; absent: start of the recording */
-	MS_INFO_CUT_EVENT = 32, /* with CUT_FROM: number of the first event that counts, if several
+	MS_INFO_CUT = 30,        /* bytes: "FILE by OPTIONS" */
+	MS_INFO_CUT_FROM = 31,   /* ns: start of the figures; absent: start of the recording */
+	MS_INFO_CUT_EVENT = 32,  /* with CUT_FROM: number of the first event that counts, if several
 				   events have that time */
-	MS_INFO_CUT_TO = 33,    /* ns: end; absent: end of the recording */
-	MS_INFO_CUT_SOME = 34,  /* 1: conditions also removed events within the range */
-	MS_INFO_BEGAN = 35,     /* start of an attached process, ns since 1970 UTC */
+	MS_INFO_CUT_TO = 33,     /* ns: end; absent: end of the recording */
+	MS_INFO_CUT_SOME = 34,   /* 1: conditions also removed events within the range */
+	MS_INFO_BEGAN = 35,      /* start of an attached process, ns since 1970 UTC */
+	MS_INFO_CORE = 37,       /* bytes: core dump that the trace was made from */
+	MS_INFO_CORE_LACKS = 38, /* bytes: what of it is missing; absent: nothing */
+	MS_INFO_CORE_TRACE = 39, /* bytes: trace of the same run that the call stacks come from */
 };
 
 #define MS_OPTION_MMAP 1u        /* mapped address space was recorded */

@@ -14,6 +14,7 @@
  *   heap/     merges all rings into one order; the live blocks
  *   scan/     finds live blocks that nothing points to, and what keeps the others, by means of graph/
  *   write/    the writing thread: encodes events in blocks of a trace
+ *   dump/     all of --core
  *   poll/     all of --poll
  *   base/     functions that all rooms need
  */
@@ -30,11 +31,12 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/mapped_file.h"
 #include "libcommon/base/progress.h"
+#include "ms-record/dump/dump.h"
 #include "ms-record/poll/poll.h"
 #include "ms-record/control/standby.h"
 #include "ms-record/cli/summary.h"
 
-enum { STATUS_OWN_FAILURE = 125, LARGE = 1 << 19 };
+enum { STATUS_INCOMPLETE = 2, STATUS_OWN_FAILURE = 125, LARGE = 1 << 19 };
 
 /* Ends ms-record as the command ended: with its status, or by its signal, without a core file. */
 static int end_as(int status)
@@ -106,6 +108,17 @@ static int record(const struct options *o)
 	return end_as(status);
 }
 
+static int dump(const struct options *o)
+{
+	struct ms_err err = {0};
+	struct dump_options d = o->dump;
+	d.quiet = o->quiet;
+	int rc = dump_record(&d, &o->record.session, &o->record.scan, &o->record.files, &err);
+	if (rc < 0)
+		fprintf(stderr, "ms-record: %s\n", err.text);
+	return rc < 0 ? STATUS_OWN_FAILURE : rc ? STATUS_INCOMPLETE : 0;
+}
+
 static int poll_only(const struct options *o)
 {
 	struct ms_err err = {0};
@@ -171,11 +184,12 @@ int main(int argc, char **argv)
 			"ms-record: '%s' after the command is passed to '%s': options of ms-record "
 			"go before the command\n",
 			behind, o.record.launch.command[0]);
-	int status = o.doctor    ? doctor(&o)
-		     : o.tell    ? tell(&o)
-		     : o.poll.on ? poll_only(&o)
-		     : o.standby ? standby(&o)
-				 : record(&o);
+	int status = o.doctor      ? doctor(&o)
+		     : o.tell      ? tell(&o)
+		     : o.dump.core ? dump(&o)
+		     : o.poll.on   ? poll_only(&o)
+		     : o.standby   ? standby(&o)
+				   : record(&o);
 	options_free(&o);
 	return status;
 }

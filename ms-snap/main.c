@@ -3,6 +3,7 @@
  *
  * In the order in which data meets them:
  *   options.c   the command line
+ *   core.c      --core: a core dump instead of a trace
  *   regions.c   --maps and --smaps: running processes instead of traces
  *   lines.c     running processes as lines of JSON
  * Everything else is shared with the tools that read traces themselves:
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core.h"
 #include "options.h"
 
 #include "libcommon/base/arena.h"
@@ -36,11 +38,20 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 {
 	sqlite3_stmt *stmt = ms_sql_prepare(
 		db,
-		"SELECT coalesce(trace, 'standard input'), state, events, damaged_places "
+		"SELECT coalesce(trace, 'standard input'), state, events, core_lacks "
 		"FROM process WHERE complete = 0 ORDER BY id",
 		err);
 	while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
 		char buf[MS_UNIT_BUF];
+		const char *lacks = (const char *)sqlite3_column_text(stmt, 3);
+		if (lacks) {
+			ms_cli_remark(&o->cli, "'%s' is incomplete: %s%s",
+				      o->core ?: "the core dump", lacks,
+				      o->cli.allow_partial
+					      ? ""
+					      : " (--allow=partial makes the exit status 0)");
+			continue;
+		}
 		bool damaged = strcmp((const char *)sqlite3_column_text(stmt, 1), "damaged") == 0;
 		ms_cli_remark(&o->cli,
 			      "'%s' is incomplete (%s): the snapshot holds the %s events that "
@@ -242,7 +253,9 @@ int main(int argc, char **argv)
 		/* refuses a terminal before the slow part */
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
-		rc = o.regions.maps || o.regions.smaps ? snap_regions(&o, &err) : snap(&o, &err);
+		rc = o.regions.maps || o.regions.smaps    ? snap_regions(&o, &err)
+		     : o.core && core_read(&o, &err) != 0 ? -1
+							  : snap(&o, &err);
 	options_free(&o);
 	ms_arena_free(&arena);
 	return rc < 0 ? ms_cli_failed("ms-snap", &err) : rc;

@@ -82,6 +82,12 @@ static const struct ms_cli_option rows[] = {
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
 	 "repeated"},
+	{.help = "A core dump instead of a trace"},
+	{"core", 0, "CORE", ms_cli_name, MS_AT(core), 0,
+	 "what was live in a core dump, what leaked, what keeps the rest; EXE behind it: where the "
+	 "program's file is now"},
+	{"trace", 0, "FILE", ms_cli_name, MS_AT(core_trace), 0,
+	 "trace of the same run, recorded with --with=addresses: it has the call stacks"},
 	{.help = "Running processes instead of a trace"},
 	{"maps", 0, NULL, ms_cli_flag, MS_AT(regions.maps), 9,
 	 "memory regions of processes instead of a trace"},
@@ -108,7 +114,7 @@ static const struct ms_cli_old olds[] = {
 static const struct ms_cli_tool tool = {
 	"ms-snap",
 	"ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
-	"       ms-snap --symbols=embed TRACE...\n"
+	"       ms-snap --core CORE [--trace FILE] [EXE] | --symbols=embed TRACE...\n"
 	"       ms-snap --maps|--smaps [options] PID...|-p all\n",
 	"Replays traces and writes a snapshot, an SQLite database of sites and stacks.",
 	"  ms-snap -o run.db run.trace\n"
@@ -166,6 +172,24 @@ static int check_dataset(struct options *o, struct ms_err *err)
 		       : 0;
 }
 
+/* Checks the options of --core. The program is the only operand. */
+static int check_core(struct options *o, struct ms_err *err)
+{
+	const char *other = ms_cli_other(&o->cli, "core trace output without=symbols without=cache "
+						  "symbols=sysroot symbols=debug-dir "
+						  "symbols=debuginfod wrapper anonymize dataset "
+						  "key allow=image allow=partial quiet");
+	if (other)
+		return ms_err_set(err,
+				  "--%s cannot be combined with --core: a core dump is one moment",
+				  other);
+	if (o->inputs.n > 1)
+		return ms_err_set(err, "--core takes one program, not also '%s'", o->inputs.v[1]);
+	o->core_exe = o->inputs.n ? o->inputs.v[0] : NULL;
+	o->inputs.n = 0;
+	return check(o, err) || check_dataset(o, err) ? -1 : 0;
+}
+
 /* Checks that options about traces are not given with --maps and --smaps. */
 static int check_regions(const struct options *o, struct ms_err *err)
 {
@@ -211,12 +235,16 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 		return -1;
 	if (o->regions.maps || o->regions.smaps)
 		return check_regions(o, err);
+	if (o->debug_dirs.n)
+		*MS_PUSH(&o->debug_dirs) = NULL;
+	if (o->core)
+		return check_core(o, err);
+	if (o->core_trace)
+		return ms_err_set(err, "--trace needs --core");
 	if (o->inputs.n == 0 && !isatty(STDIN_FILENO))
 		*MS_PUSH(&o->inputs) = "-";
 	if (o->inputs.n == 0)
 		return ms_err_set(err, "no trace given (ms-snap -h shows the usage)");
-	if (o->debug_dirs.n)
-		*MS_PUSH(&o->debug_dirs) = NULL;
 	return check(o, err) || check_dataset(o, err) ? -1 : 0;
 }
 

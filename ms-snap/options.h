@@ -31,6 +31,10 @@ struct options {
 	const char *dataset;     /* --dataset; NULL = none */
 	struct ms_cli_list keys; /* --key, see dataset.h */
 	uint64_t debuginfod_ns;  /* --symbols=debuginfod; 0 = no */
+	/* --core, the program behind it, --trace; NULL = not given. core_path: where the trace that
+	 * was made of it is. */
+	const char *core, *core_exe, *core_trace;
+	char core_path[32];
 	struct regions_options regions;
 	struct ms_cli cli;
 };

@@ -70,7 +70,9 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 			       ? ms_json_array(a, t->allocators_missed.v, t->allocators_missed.n)
 			       : NULL),
 	       ms_text("left_behind", t->left.n ? ms_json_array(a, t->left.v, t->left.n) : NULL),
-	       ms_text("cut", i->text[MS_INFO_CUT]));
+	       ms_text("cut", i->text[MS_INFO_CUT]), ms_text("core", i->text[MS_INFO_CORE]),
+	       ms_text("core_trace", i->text[MS_INFO_CORE_TRACE]),
+	       ms_text("core_lacks", i->text[MS_INFO_CORE_LACKS]));
 }
 
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss)

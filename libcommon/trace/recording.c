@@ -383,7 +383,8 @@ bool ms_recording_damaged(const struct ms_recording *t)
 
 bool ms_recording_complete(const struct ms_recording *t)
 {
-	return !ms_recording_damaged(t) && !t->replay.bad_events && t->state != MS_TRACE_NO_END;
+	return !ms_recording_damaged(t) && !t->replay.bad_events && t->state != MS_TRACE_NO_END &&
+	       !ms_has(&t->info, MS_INFO_CORE_LACKS);
 }
 
 const char *ms_recording_state(const struct ms_recording *t)

@@ -243,7 +243,7 @@ bool ms_recording_is_polled(const struct ms_recording *t);
 bool ms_recording_is_loss(const struct ms_row *loss);
 uint64_t ms_recording_lost(const struct ms_recording *t);
 /* Returns "complete", "growing", "no end" or "damaged". Traces in the first two states count as
- * complete. Valid after the last event. */
+ * complete, unless they were made from a core dump that is not. Valid after the last event. */
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct attach_memory;
 struct ms_proc_stat;
 
 struct process {
@@ -16,6 +17,7 @@ struct process {
 	uint64_t signature;      /* hash of the address space's layout; changes at an exec */
 	uint64_t signature_seen; /* signature at the last sample */
 	char *exe;               /* path of the program */
+	const struct attach_memory *memory; /* how its memory is read; NULL = by its PID */
 	const char *cwd; /* current folder when the process was first seen, or NULL; borrowed */
 };
 

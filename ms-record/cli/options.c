@@ -123,6 +123,13 @@ static const struct ms_cli_option rows[] = {
 	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 11,
 	 "send a command to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, "
 	 "retention, resident[:NAME], pause, resume, stop or status"},
+	{.help = "From a core dump, without running anything"},
+	{"core", 0, "CORE", ms_cli_name, MS_AT(dump.core), 0,
+	 "write the trace of a core dump: blocks of glibc's heap, what leaks, what keeps the "
+	 "others; "
+	 "EXE behind it: where the program's file is now"},
+	{"trace", 0, "FILE", ms_cli_name, MS_AT(dump.trace), 0,
+	 "trace of the same run, recorded with --with=addresses: it has the call stacks"},
 	{.help = "Sampling /proc only, without recording allocations"},
 	{"poll", 0, "[WHAT]", ms_cli_flag, MS_AT(poll.on), 10,
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
@@ -338,6 +345,22 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
 
+/* Checks the options of --core: only what a scan does is asked for. */
+static int read_core(struct options *o, int n, char **v, struct ms_err *err)
+{
+	const char *other =
+		ms_cli_other(&o->cli, "core trace output quiet verbose leak-check=align "
+				      "leak-check=mask retention=memory without=args");
+	if (other)
+		return ms_err_set(err, "--%s cannot be combined with --core: nothing runs", other);
+	if (n > 1)
+		return ms_err_set(err, "--core takes one program, not also '%s'", v[1]);
+	o->dump.exe = n ? v[0] : NULL;
+	if (o->record.files.output && !strcmp(o->record.files.output, "-"))
+		o->record.files.output = "fd:1";
+	return 0;
+}
+
 /* Refuses -d 0, except with -p and --retention, which then attach, scan and leave. */
 static int check_duration(struct options *o, struct ms_err *err)
 {
@@ -361,6 +384,10 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 		return options_check_poll(o, err);
 	if (o->poll.max_heap)
 		return ms_err_set(err, "--fail-on 'heap > SIZE' needs --poll");
+	if (o->dump.core)
+		return read_core(o, argc - optind, argv + optind, err);
+	if (o->dump.trace)
+		return ms_err_set(err, "--trace needs --core");
 	if (o->doctor)
 		return read_doctor(o, err);
 	if (o->tell)
@@ -468,8 +495,8 @@ static bool is_trace(const char *s)
 const char *options_behind(const struct options *o)
 {
 	char *const *v = o->record.launch.command;
-	if (!v || !v[0] || o->tell || o->record.pids.n || ms_cli_given(&o->cli, "output") ||
-	    strcmp(v[-1], "--") == 0)
+	if (!v || !v[0] || o->tell || o->dump.core || o->record.pids.n ||
+	    ms_cli_given(&o->cli, "output") || strcmp(v[-1], "--") == 0)
 		return NULL;
 	while (*++v) {
 		bool with = strncmp(*v, "--output=", 9) == 0 ||

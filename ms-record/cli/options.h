@@ -7,11 +7,13 @@
 
 #include "libcommon/base/cli.h"
 #include "ms-record/control/control_options.h"
+#include "ms-record/dump/dump.h"
 #include "ms-record/poll/poll.h"
 
 struct options {
 	struct control_options record;
 	struct poll_options poll;
+	struct dump_options dump;
 	struct {
 		uint64_t live, rss, every_ns; /* --retention-at; 0 = none */
 	} moments;

@@ -28,6 +28,7 @@
 #include "interpreter.h"
 #include "frame_lists.h"
 #include "module_file.h"
+#include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/process.h"
@@ -35,6 +36,7 @@
 
 #define MAPS_AGAIN_NS UINT64_C(50000000)
 #define EPOCHS_MAX 65536u
+#define OUR_IMAGE "/memfd:" MG_IMAGE_NAME
 #define MODULES_AHEAD 128u /* modules that have memory before they are loaded */
 
 void modules_free(struct modules *m)
@@ -487,6 +489,66 @@ static uint32_t add_unnamed(struct modules *all, const struct attach_map *p, uin
 		m.bias = bias_of(&f, p);
 	descriptor_close(fd);
 	return add(all, m, "[anonymous code]", false);
+}
+
+/* Returns the module of which `m` is another description, with the same path and address; NULL = there
+ * is none. */
+static struct module *described(const struct modules *all, const struct module *m, const char *path)
+{
+	for (size_t i = 0; i < all->all.n; i++) {
+		struct module *v = &all->all.v[i];
+		if (v->epoch_closed != UINT32_MAX && v->start == m->start && v->bias == m->bias &&
+		    v->path && !strcmp(v->path, path))
+			return v;
+	}
+	return NULL;
+}
+
+/* Adds a module of an image, or opens the one that was described before. Returns whether it was. */
+static bool add_in_image(struct modules *all, struct module m, const struct attach_map *p)
+{
+	struct module *old = described(all, &m, p->path);
+	bool deleted = false;
+	if (!old) {
+		add(all, m, p->path, false);
+		return false;
+	}
+	module_file_find(all, &m, p->path, m.kind == MODULE_VDSO ? NULL : p, &deleted);
+	free(old->path);
+	*old = m;
+	*MS_PUSH(&all->open) = (uint32_t)(old - all->all.v);
+	return true;
+}
+
+unsigned modules_in_image(struct modules *all, const struct attach_memory *memory,
+			  const struct attach_maps *maps)
+{
+	struct attach_module m;
+	unsigned known = 0;
+	all->maps_read_ns = UINT64_MAX - MAPS_AGAIN_NS; /* never again */
+	for (size_t i = 0; i < maps->n; i++) {
+		struct attach_map p = maps->v[i];
+		p.path = ms_xstrdup(p.path);
+		*MS_PUSH(&all->maps) = p;
+	}
+	for (size_t i = 0; i < maps->n && all->all.n < MODULES_MOST; i++) {
+		const struct attach_map *p = &maps->v[i];
+		struct ms_elf_reader f;
+		if (!strncmp(p->path, OUR_IMAGE, sizeof OUR_IMAGE - 1) ||
+		    !attach_elf_module(memory, maps, p, &m))
+			continue;
+		struct module to = {.start = m.start,
+				    .end = m.end,
+				    .bias = m.bias,
+				    .eh_frame_hdr = m.eh_frame_hdr,
+				    .eh_frame_hdr_bytes = m.eh_frame_hdr_bytes,
+				    .epoch_closed = UINT32_MAX,
+				    .kind = !strcmp(p->path, "[vdso]") ? MODULE_VDSO : MODULE_FILE};
+		if (ms_elf_read(&f, attach_elf_at(memory, m.start)))
+			to.build_id_size = (uint8_t)ms_elf_build_id(&f, to.build_id);
+		known += add_in_image(all, to, p);
+	}
+	return known;
 }
 
 uint32_t modules_named(struct modules *all, uint32_t kind, const char *name)

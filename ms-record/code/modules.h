@@ -25,6 +25,11 @@ void modules_list_frames(struct modules *all);
 /* Adds and closes modules as the guest's table has changed since the last call. Returns -1 if the
  * number of table entries is out of range. */
 int modules_update(struct modules *all);
+struct attach_memory;
+/* Adds the modules that are in `maps`, mappings of memory that is not a process's. Modules that are closed
+ * and have the same path and address are opened instead; returns their number. */
+unsigned modules_in_image(struct modules *all, const struct attach_memory *memory,
+			  const struct attach_maps *maps);
 /* Returns the id of the module that contained address *ip in `epoch`, 0 = unknown. Reads
  * /proc/PID/maps if necessary. If a file was opened more than once, returns its first module, and
  * converts *ip to an address in that module: a reopened plugin counts as one module. */

@@ -207,8 +207,11 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 		if (s == END)
 			return;
 		if (s == ASTRAY) {
-			if (++tries > TRIES || ++k->tries > TRIES_MOST || walk_over(k)) {
-				walk_missing(k, "part of the heap is damaged, or keeps changing");
+			if (k->from->maps || ++tries > TRIES || ++k->tries > TRIES_MOST ||
+			    walk_over(k)) {
+				walk_missing(k, k->from->maps ? "part of the heap is damaged"
+							      : "part of the heap is damaged, or "
+								"keeps changing");
 				return;
 			}
 			struct timespec nap = {0, 50000L * tries};
@@ -272,13 +275,16 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	k->from = from;
 	k->near = ms_xcalloc(1, sizeof *k->near);
 	k->pages.fd = openat(from->proc, "pagemap", O_RDONLY | O_CLOEXEC);
-	if (attach_maps_read(&k->maps, from->proc, NULL))
+	if (from->maps)
+		k->maps = *from->maps;
+	if (!from->maps && attach_maps_read(&k->maps, from->proc, NULL))
 		none(w, "/proc/PID/maps cannot be read");
 	else if (!walk_find(k))
 		none(w, reason(k, "no glibc heap was found"));
 	else
 		walk_all(k);
-	attach_maps_free(&k->maps);
+	if (!from->maps)
+		attach_maps_free(&k->maps);
 	descriptor_close(k->pages.fd);
 	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k->keys.v, k->near, k);
 }

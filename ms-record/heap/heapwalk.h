@@ -26,12 +26,17 @@ struct heapwalk {
 	struct heapwalk_blocks used; /* blocks in use, sorted by address within each arena */
 	struct heapwalk_blocks cached; /* freed blocks that the allocator keeps for reuse */
 	uint64_t arenas, mapped;       /* number of arenas, and of blocks with their own mapping */
+	uint64_t top;                  /* address of the main heap's end; 0 = not known */
 };
 
 /* Describes the process to walk. */
 struct heapwalk_from {
 	struct attach_memory memory;
-	int proc;            /* folder /proc/PID */
+	int proc; /* folder /proc/PID; -1 = `maps` and `exe` are set */
+	/* Of memory that does not change, such as a dump's: its mappings, borrowed, and the path of
+	 * the program. */
+	const struct attach_maps *maps;
+	const char *exe;
 	const uint64_t *tps; /* thread pointers; wrong ones do no harm */
 	size_t tp_count;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */

@@ -188,7 +188,8 @@ static void read_lists(struct walk *k, const struct arena *a)
 	bool whole = true;
 	for (unsigned i = 0; i < ARENA_FASTBINS; i++) {
 		bool good = false;
-		for (unsigned t = 0; t < FAST_TRIES && !good && !walk_over(k); t++) {
+		for (unsigned t = 0; t < (k->from->maps ? 1 : FAST_TRIES) && !good && !walk_over(k);
+		     t++) {
 			good = read_list(k, a->at + 8 * (ARENA_FAST + i), 32 + 16 * (uint64_t)i);
 		}
 		whole &= good;

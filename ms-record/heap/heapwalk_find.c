@@ -245,13 +245,15 @@ static void search_modules(struct walk *k, const char *exe)
 bool walk_find(struct walk *k)
 {
 	char exe[4097];
-	ssize_t n = readlinkat(k->from->proc, "exe", exe, sizeof exe - 1);
+	ssize_t n = k->from->exe ? 0 : readlinkat(k->from->proc, "exe", exe, sizeof exe - 1);
+	unsigned tries = k->from->maps ? 1 : FIND_TRIES;
 	exe[n > 0 ? n : 0] = '\0';
 	/* The arena may change so much during a read that it is not recognised. */
-	for (unsigned t = 0; t < FIND_TRIES && !k->arenas.n && !walk_over(k); t++)
-		search_modules(k, exe);
+	for (unsigned t = 0; t < tries && !k->arenas.n && !walk_over(k); t++)
+		search_modules(k, k->from->exe ?: exe);
 	if (!k->arenas.n)
 		return false;
+	k->out->top = k->arenas.v[0].words[ARENA_TOP];
 	follow_ring(k);
 	add_regions(k);
 	return true;

@@ -41,6 +41,16 @@ static bool set(pid_t tid, int what, void *from, size_t bytes)
 	return !ptrace(PTRACE_SETREGSET, tid, (void *)(uintptr_t)what, &v);
 }
 
+void cpu_regs_sort(struct cpu_regs *r)
+{
+	const struct user_regs_struct *u = &r->all;
+	r->ip = u->pc;
+	r->sp = u->sp;
+	r->result = (int64_t)u->regs[0];
+	for (unsigned i = 0; i < 6; i++)
+		r->args[i] = u->regs[i];
+}
+
 /* At a stop before a system call x7 is 0, and 1 behind it; there is no result before. */
 int cpu_regs_get(pid_t tid, struct cpu_regs *r)
 {
@@ -49,12 +59,9 @@ int cpu_regs_get(pid_t tid, struct cpu_regs *r)
 	if (!get(tid, NT_PRSTATUS, u, sizeof *u) || !get(tid, NT_ARM_TLS, &r->tp, sizeof r->tp) ||
 	    !get(tid, NT_ARM_SYSTEM_CALL, &call, sizeof call))
 		return -1;
-	r->ip = u->pc;
-	r->sp = u->sp;
+	cpu_regs_sort(r);
 	r->call = call;
 	r->result = call >= 0 && !u->regs[DIRECTION] ? -ENOSYS : (int64_t)u->regs[0];
-	for (unsigned i = 0; i < 6; i++)
-		r->args[i] = u->regs[i];
 	return 0;
 }
 

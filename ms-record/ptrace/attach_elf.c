@@ -42,7 +42,7 @@ static bool read_process(void *arg, uint64_t address, void *to, size_t bytes)
 
 struct attach_memory attach_memory_of_process(const struct process *p)
 {
-	return (struct attach_memory){read_process, (void *)(uintptr_t)p};
+	return p->memory ? *p->memory : (struct attach_memory){read_process, (void *)(uintptr_t)p};
 }
 
 static bool get(const struct attach_memory *mem, uint64_t address, void *to, size_t bytes)

@@ -23,6 +23,8 @@ struct cpu_regs {
 	struct user_regs_struct all; /* in the kernel's format; `ip` and `sp` take precedence */
 };
 
+/* Sets the other members from `all`; those that are not in it stay as they are. */
+void cpu_regs_sort(struct cpu_regs *r);
 /* Reads or sets the registers of a stopped thread (NAME_regs.c). Returns 0, or -1 with errno
  * set. */
 int cpu_regs_get(pid_t tid, struct cpu_regs *r);

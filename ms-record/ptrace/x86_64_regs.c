@@ -13,11 +13,9 @@
 #define STACK_SEGMENT 0x2bu
 enum { CALL_BYTES = 2 };
 
-int cpu_regs_get(pid_t tid, struct cpu_regs *r)
+void cpu_regs_sort(struct cpu_regs *r)
 {
-	struct user_regs_struct *u = &r->all;
-	if (ptrace(PTRACE_GETREGS, tid, NULL, u))
-		return -1;
+	const struct user_regs_struct *u = &r->all;
 	r->ip = u->rip;
 	r->sp = u->rsp;
 	r->tp = u->fs_base;
@@ -26,6 +24,13 @@ int cpu_regs_get(pid_t tid, struct cpu_regs *r)
 	const uint64_t args[6] = {u->rdi, u->rsi, u->rdx, u->r10, u->r8, u->r9};
 	for (unsigned i = 0; i < 6; i++)
 		r->args[i] = args[i];
+}
+
+int cpu_regs_get(pid_t tid, struct cpu_regs *r)
+{
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &r->all))
+		return -1;
+	cpu_regs_sort(r);
 	return 0;
 }
 

@@ -201,9 +201,6 @@ static void list_own(const struct session *s, uint64_t (*own)[2])
 static void look(struct work *w, pid_t tid)
 {
 	struct session *s = w->s;
-	const struct scan_live *live = &w->q->live;
-	uint64_t own[OWN_MAX][2];
-	list_own(s, own);
 	if (w->request.copy.made
 		    ? frozen_open(w, &w->memory, w->deadline_ns)
 		    : memory_open(&w->memory, s->process.folder, tid, w->deadline_ns)) {
@@ -217,6 +214,15 @@ static void look(struct work *w, pid_t tid)
 	w->memory.total = !ends(w) ? 0 : w->present ? w->present : present(w);
 	w->memory.told = ends(w) ? &w->q->read_bytes : NULL;
 	__atomic_store_n(&w->q->due_bytes, w->memory.total, __ATOMIC_RELAXED);
+	scan_search(w);
+}
+
+void scan_search(struct work *w)
+{
+	const struct session *s = w->s;
+	const struct scan_live *live = &w->q->live;
+	uint64_t own[OWN_MAX][2];
+	list_own(s, own);
 	graph_init(&w->graph, live->blocks, live->count, EDGES_MAX);
 	w->graph.align = w->align ?: 8;
 	w->graph.cleared = w->cleared;

@@ -188,6 +188,10 @@ static void name_frames(struct work *w)
 	while (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) != REQUEST_DONE) {
 		if (clock_mono() > until && change(q, REQUEST_ASKED, REQUEST_FAILED))
 			return;
+		if (!w->scanner->drain) { /* there is no other thread */
+			scan_keep_look(w->s);
+			continue;
+		}
 		wake_up(w->scanner->drain);
 		usleep(STEP_US);
 	}

@@ -176,6 +176,8 @@ void kept_read_classes(struct work *w);
 /* Returns the type of each of keep_find's nodes, to be freed; NULL = none is known. `first`: each
  * node's first edge. */
 uint64_t *kept_find_types(const struct work *w, size_t nodes, const uint32_t *first);
+/* Returns the type that a word of struct graph_kept.type_of points to; 0 = none. */
+uint64_t kept_type_at(const struct kept *k, uint64_t word);
 /* Returns the symbol of a type, or the name of a class; NULL for 0. */
 const char *kept_type_name(const struct kept *k, uint64_t type);
 

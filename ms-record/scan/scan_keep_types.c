@@ -37,8 +37,7 @@ static const struct kept_symbol *symbol_at(const struct kept *k, uint64_t addres
 	return kept_symbol_at(&m->variables, address - m->bias);
 }
 
-/* Returns the address of a type; 0 = `word`, as in graph_kept.type_of, points to none. */
-static uint64_t type_of(const struct kept *k, uint64_t word)
+uint64_t kept_type_at(const struct kept *k, uint64_t word)
 {
 	uint64_t bias, at = word & ~(uint64_t)PLACE;
 	const struct kept_symbol *y = symbol_at(k, at, &bias);
@@ -110,7 +109,7 @@ uint64_t *kept_find_types(const struct work *w, size_t nodes, const uint32_t *fi
 		size_t at = (size_t)(words[i] * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CACHED;
 		if (cache[at].word != words[i]) {
 			cache[at].word = words[i];
-			cache[at].type = type_of(&w->kept, words[i]);
+			cache[at].type = kept_type_at(&w->kept, words[i]);
 		}
 		types[i] = cache[at].type;
 		if (!types[i] && w->kept.classes.n)

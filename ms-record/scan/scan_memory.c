@@ -22,6 +22,7 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/timed.h"
 #include "ms-record/guest/layout.h"
+#include "ms-record/ptrace/attach_maps.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/base/descriptor.h"
 #include "libcommon/proc/proc.h"
@@ -38,6 +39,7 @@
 #define TRIAL_NS UINT64_C(200000000) /* reading speed is judged after this time */
 #define TRIAL 8 /* reading speed is not judged before 1/TRIAL of the bytes are read */
 #define MARGIN 1.5
+#define OUR_MEMORY "/memfd:memscope" /* of a process that was recorded */
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
 #define OF_FILE (UINT64_C(1) << 61)
@@ -71,18 +73,11 @@ static void take_path(struct memory_map *m, const char *path)
 	m->special = starts(path, "[v") || (starts(path, "/dev/") && !m->volatile_file);
 }
 
-static void add_map(struct memory *m, const struct ms_proc_map *p)
+static void add_map(struct memory *m, const struct memory_map *p, const char *path)
 {
 	struct memory_map *map = MS_PUSH(&m->maps);
-	*map = (struct memory_map){.start = p->start,
-				   .end = p->end,
-				   .offset = p->offset,
-				   .inode = p->inode,
-				   .read = p->perms[0] == 'r',
-				   .write = p->perms[1] == 'w',
-				   .shared = p->perms[3] == 's',
-				   .anonymous = p->inode == 0};
-	take_path(map, p->path);
+	*map = *p;
+	take_path(map, path);
 	if (map > m->maps.v)
 		map->guard_below = map[-1].end == map->start && !map[-1].read && !map[-1].write;
 }
@@ -92,8 +87,19 @@ static int read_maps(struct memory *m, int folder)
 	const struct ms_proc p = {.folder = folder};
 	struct ms_regions r = {0};
 	int rc = ms_regions_read(&p, false, &r);
-	for (size_t i = 0; i < r.n; i++)
-		add_map(m, &r.v[i].map);
+	for (size_t i = 0; i < r.n; i++) {
+		const struct ms_proc_map *from = &r.v[i].map;
+		add_map(m,
+			&(struct memory_map){.start = from->start,
+					     .end = from->end,
+					     .offset = from->offset,
+					     .inode = from->inode,
+					     .read = from->perms[0] == 'r',
+					     .write = from->perms[1] == 'w',
+					     .shared = from->perms[3] == 's',
+					     .anonymous = from->inode == 0},
+			from->path);
+	}
 	ms_regions_free(&r);
 	if (rc || m->maps.n)
 		return rc;
@@ -150,6 +156,27 @@ int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
 		rc = read_maps(m, folder);
 	descriptor_close(folder);
 	return rc;
+}
+
+/* Nothing tells which mappings of an image are shared. Those with contents are searched whole. */
+void memory_open_image(struct memory *m, const struct memory_image *image, uint64_t deadline_ns)
+{
+	*m = (struct memory)MEMORY_CLOSED;
+	m->image = image;
+	m->deadline_ns = deadline_ns;
+	for (size_t i = 0; i < image->maps->n; i++) {
+		const struct attach_map *p = &image->maps->v[i];
+		add_map(m,
+			&(struct memory_map){.start = p->start,
+					     .end = p->end,
+					     .offset = p->offset,
+					     .read = p->read,
+					     .write = p->write,
+					     .anonymous = p->path[0] != '/'},
+			p->path);
+		struct memory_map *map = &m->maps.v[i];
+		map->special |= !strncmp(p->path, OUR_MEMORY, sizeof OUR_MEMORY - 1);
+	}
 }
 
 int memory_set_live(struct memory *m, int proc, pid_t tid)
@@ -251,6 +278,8 @@ static enum known look_up(const struct memory *m, uint64_t address, size_t bytes
 
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
+	if (m->image)
+		return m->image->get(m->image->arg, address, to, bytes);
 	const struct memory_part *p = apart_after(m, address);
 	if (p && p->start <= address && p->end - address >= bytes) {
 		memcpy(to, p->bytes + (address - p->start), bytes);
@@ -513,6 +542,13 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg)
 {
+	if (m->image) {
+		uint64_t at = start, stop = end;
+		for (; at < end && !m->late && m->image->part(m->image->arg, &at, &stop);
+		     at = stop, stop = end)
+			give_region(m, at, stop, false, f, arg);
+		return;
+	}
 	if (which == MEMORY_SHARED) {
 		shared(m, start, end, f, arg);
 		return;

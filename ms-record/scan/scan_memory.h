@@ -26,6 +26,18 @@ struct memory_part {
 	bool left_out; /* not mapped in the frozen copy */
 };
 
+struct attach_maps;
+/* Describes memory that is read from elsewhere than a process, such as a core dump. */
+struct memory_image {
+	const struct attach_maps *maps;
+	/* Reads all `bytes` bytes, or returns false. */
+	bool (*get)(void *arg, uint64_t address, void *to, size_t bytes);
+	/* Narrows [*start, *end) to its first part with contents; all others are zero, or of no
+	 * interest. Returns false if there is none. */
+	bool (*part)(void *arg, uint64_t *start, uint64_t *end);
+	void *arg;
+};
+
 /* Holds the files from which memory is read. */
 struct memory_source {
 	pid_t tid; /* any live thread of the process */
@@ -34,6 +46,7 @@ struct memory_source {
 
 struct memory {
 	struct memory_source from;
+	const struct memory_image *image; /* read instead; NULL = none */
 	/* the process itself, if a frozen copy is read; else mem is -1 */
 	struct memory_source live;
 	int files; /* open folder /proc/PID/map_files; -1 = none */
@@ -73,6 +86,8 @@ int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 /* Opens the memory of thread `tid` without its list of mappings, for page lookups only. Returns 0,
  * or -1 with errno set. */
 int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
+/* Opens memory that is not a process's; `image` is borrowed. */
+void memory_open_image(struct memory *m, const struct memory_image *image, uint64_t deadline_ns);
 void memory_close(struct memory *m);
 /* Makes later reads of these ranges use their saved bytes. `v` is sorted by address, without
  * overlap, and borrowed until the close. */

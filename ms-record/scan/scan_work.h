@@ -206,6 +206,8 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker);
  * block's verdict. Before the call, the process is stopped, with `tid` one of its threads, or
  * its copy is made; and live_ask was called. */
 void scan_judge(struct work *w, pid_t tid);
+/* Reads the opened memory into the graph; sets w->state. */
+void scan_search(struct work *w);
 void scan_tell_guest(struct session *s, enum mg_end_state state);
 /* Returns how long the process was held, in ns. */
 uint64_t scan_pause(const struct work *w);

@@ -242,13 +242,14 @@ static void add_machine(struct session *s, struct ms_record_writer *w)
 {
 	struct utsname u;
 	uint8_t boot[16];
-	if (!uname(&u)) {
+	bool here = !s->process.memory; /* else it ran anywhere */
+	if (here && !uname(&u)) {
 		char kernel[sizeof u.sysname + sizeof u.release + 2];
 		snprintf(kernel, sizeof kernel, "%s %s", u.sysname, u.release);
 		ms_record_string(w, MS_INFO_HOST, u.nodename);
 		ms_record_string(w, MS_INFO_KERNEL, kernel);
 	}
-	size_t n = boot_id(boot);
+	size_t n = here ? boot_id(boot) : 0;
 	if (n)
 		ms_record_bytes(w, MS_INFO_BOOT_ID, boot, n);
 	if (s->who->uid != UINT64_MAX)

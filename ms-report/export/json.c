@@ -91,6 +91,20 @@ static void put_missed(struct model *m, struct ms_json *j, const struct process 
 		ms_json_number(j, "images_missed", (uint64_t)sqlite3_column_int64(st, 0));
 }
 
+/* Writes the object "core" of a process whose blocks were read from a core dump. */
+static void put_core(struct model *m, struct ms_json *j, const struct process *p)
+{
+	sqlite3_stmt *st = model_ask(m,
+				     "SELECT core, core_trace, core_lacks FROM process"
+				     " WHERE id = %lld AND core IS NOT NULL",
+				     (long long)p->id);
+	while (model_next(&st))
+		ms_json_format(j, "core:{file:%s trace:%s lacks:%s}",
+			       (const char *)sqlite3_column_text(st, 0),
+			       (const char *)sqlite3_column_text(st, 1),
+			       (const char *)sqlite3_column_text(st, 2));
+}
+
 static void put_process(struct model *m, struct ms_json *j, const char *key,
 			const struct process *p, bool with_totals)
 {
@@ -115,6 +129,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 		       p->trace);
 	put_left(m, j, p);
 	put_missed(m, j, p);
+	put_core(m, j, p);
 	bool here = p->id <= m->processes.v[m->processes.n - 1].id;
 	ms_json_string(j, "cut", here ? provenance_cut(m, (uint32_t)(p - m->processes.v)) : NULL);
 	if (here)

@@ -117,7 +117,7 @@ struct words words_who(struct model *m, const struct style *st)
 		return w;
 	const struct process *last = images_last(m, p);
 	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);
-	if (ran != UNKNOWN)
+	if (ran != UNKNOWN && ran) /* from a core dump alone it is not known */
 		words_add(&w, SAY("ran %s", say_time(m, ran)));
 	if (m->images && more)
 		words_add(&w, SAY("%s replaced by exec", say_things(m, m->images, "program")));
@@ -240,9 +240,37 @@ static const char *counted(struct model *m)
 		       : "trace read only in part: figures that need the whole run are n/a";
 }
 
+/* Returns a text of the processes' rows, or NULL. */
+static const char *core_text(struct model *m, const char *column)
+{
+	const char *text = NULL;
+	sqlite3_stmt *st = model_ask(m, "SELECT max(%s) FROM process", column);
+	while (model_next(&st)) {
+		const char *s = (const char *)sqlite3_column_text(st, 0);
+		text = s ? name_clean(&m->arena, SAY("%s", s), true) : text;
+	}
+	return text;
+}
+
+/* Says what is known of blocks in a core dump. Returns false if nothing was read from one. */
+static bool core_words(struct model *m, struct words *w)
+{
+	const char *core = core_text(m, "core"), *trace = core_text(m, "core_trace");
+	if (!core)
+		return false;
+	words_add(w, m->quality.complete ? SAY("from the core dump %s", core)
+					 : "INCOMPLETE, see above");
+	words_add(w, "every block that was live");
+	words_add(w, trace ? SAY("call stacks from %s", trace)
+			   : "no call stacks: blocks by type, else by size");
+	return true;
+}
+
 struct words words_quality(struct model *m)
 {
 	struct words w = {0};
+	if (core_words(m, &w))
+		return w;
 	const struct quality *q = &m->quality;
 	const char *unhooked = heaps_unhooked(m);
 	words_add(&w, !q->complete      ? "INCOMPLETE, see above"
@@ -292,6 +320,8 @@ const char *words_incomplete(struct model *m)
 	const struct quality *q = &m->quality;
 	if (q->complete)
 		return NULL;
+	if (core_text(m, "core_lacks"))
+		return SAY("core dump: %s", core_text(m, "core_lacks"));
 	if (figure_some(q->damaged_bytes))
 		return SAY(
 			"%s in %s of the trace could not be read; their events are missing below",

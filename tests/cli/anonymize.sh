@@ -145,6 +145,9 @@ cat >columns <<'C'
 = process.clock
 * process.comm
 * process.command
+* process.core
+* process.core_lacks
+* process.core_trace
 * process.cut
 * process.cwd
 = process.end_reason
