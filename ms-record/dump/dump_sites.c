@@ -11,7 +11,6 @@
 #include "dump_blocks.h"
 #include "format/trace.h"
 #include "libcommon/base/order.h"
-#include "libcommon/base/units.h"
 #include "libcommon/symbols/symbols.h"
 #include "ms-record/code/modules.h"
 #include "ms-record/scan/scan_graph.h"
@@ -57,17 +56,18 @@ static uint32_t of_type(struct dump_sites *t, const char *type)
 
 static uint32_t of_size(struct dump_sites *t, uint64_t size)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], name[2 * MS_UNIT_BUF + 32];
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	char name[64];
 	unsigned bits = 63 - (unsigned)__builtin_clzll(size | 1);
 	bool small = size < SMALL;
 	uint32_t *node = small ? &t->small[size / UNIT] : &t->large[bits];
 	if (*node)
 		return *node;
 	if (small)
-		snprintf(name, sizeof name, "block[%u]", (unsigned)(size / UNIT * UNIT + 8));
+		snprintf(name, sizeof name, "block_of_%u", (unsigned)(size / UNIT * UNIT + 8));
 	else
-		snprintf(name, sizeof name, "block[%s..%s]", ms_format_size(a, UINT64_C(1) << bits),
-			 ms_format_size(b, UINT64_C(2) << bits));
+		snprintf(name, sizeof name, "block_of_%u%s_or_more", 1u << bits % 10,
+			 units[bits / 10 - 1]);
 	return *node = add(t, name);
 }
 

@@ -55,7 +55,7 @@ is 'lost' "$(sql "SELECT sum(blocks), sum(bytes) FROM site_verdict WHERE verdict
 is 'the dump' "$(sql 'SELECT core, core_trace, core_lacks, complete, allocator FROM process')" 'dump   1 glibc'
 [ $by = gcore ] || is 'its end by a signal' "$(sql 'SELECT exit_signal, end_reason FROM process')" '6 exit'
 is 'quality' "$(ms-report run.db | grep -A1 '^Quality' | tr -s ' \n' ' ')" 'Quality from the core dump dump, every block that was live no call stacks: blocks by type, else by size '
-is 'sites' "$(sql "SELECT count(*) > 5, sum(function NOT LIKE 'block[%]') FROM place")" '1 0'
+is 'sites' "$(sql "SELECT count(*) > 5, sum(function NOT LIKE 'block_of_%') FROM place")" '1 0'
 
 # The program is elsewhere now, or is another one.
 cp "$TB/targets/kept/kept" here
