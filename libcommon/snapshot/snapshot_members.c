@@ -55,8 +55,8 @@ static uint32_t member_of(struct work *k, uint64_t root, const struct ms_retenti
 	for (; i < k->out->n; i++)
 		if (k->out->v[i].of == root && k->out->v[i].offset == offset)
 			return (uint32_t)i + 1;
-	*MS_PUSH(k->out) = (struct ms_member){.of = root, .offset = offset};
-	struct ms_member *m = &k->out->v[i];
+	*MS_PUSH(k->out) = (struct ms_kept_member){.of = root, .offset = offset};
+	struct ms_kept_member *m = &k->out->v[i];
 	m->root = *of;
 	m->root.root = k->out->roots + i + 1;
 	m->root.offset += offset;
@@ -82,7 +82,7 @@ static uint64_t push_variable(struct ms_members *out, const struct ms_retention_
 	struct ms_retention_row rest = *row;
 	bool divided = false;
 	for (size_t i = 0; i < out->n; i++) {
-		const struct ms_member *m = &out->v[i];
+		const struct ms_kept_member *m = &out->v[i];
 		if (m->of != row->root)
 			continue;
 		rest.retained_bytes -= m->bytes;
@@ -91,7 +91,7 @@ static uint64_t push_variable(struct ms_members *out, const struct ms_retention_
 	}
 	uint64_t number = left || !divided ? push(out, &rest)->row : 0;
 	for (size_t i = 0; i < out->n; i++) {
-		struct ms_member *m = &out->v[i];
+		struct ms_kept_member *m = &out->v[i];
 		if (m->of == row->root)
 			m->row = push(out,
 				      &(struct ms_retention_row){.scan = row->scan,
@@ -134,7 +134,7 @@ void ms_divide(struct ms_fill *w, const struct ms_retention_scan *s, struct ms_a
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_retention_row *r = &rows[i];
-		struct ms_member *m = member[i] ? &out->v[member[i] - 1] : NULL;
+		struct ms_kept_member *m = member[i] ? &out->v[member[i] - 1] : NULL;
 		if (r->root) {
 			number[i + 1] = push_variable(out, r, left[i + 1]);
 			continue;

@@ -268,14 +268,14 @@ void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *po
  * earlier events only the live blocks are known. */
 bool ms_part_is_headless(const struct ms_kept_process *p);
 /* Describes what one member of a variable keeps. */
-struct ms_member {
+struct ms_kept_member {
 	uint64_t of, offset; /* number of the variable's root; where the member is in it */
 	struct ms_retention_root root;
 	struct ms_variable at;       /* where the variable is declared */
 	uint64_t bytes, blocks, row; /* what it keeps; number of its row */
 };
 struct ms_members {
-	struct ms_member *v;
+	struct ms_kept_member *v;
 	size_t n, cap;
 	size_t roots;                           /* number of the scan's own roots */
 	MS_ARRAY(struct ms_retention_row) rows; /* in place of the scan's */

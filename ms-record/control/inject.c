@@ -211,12 +211,7 @@ static bool library_visible(const struct control *c, pid_t pid)
 enum launch_way inject_way(const struct control *c, pid_t pid, const char *exe, struct ms_err *err)
 {
 	enum launch_way way = launch_way(exe, err);
-	if (way != LAUNCH_PRELOAD || library_visible(c, pid))
-		return way;
-	if (CPU_ATTACHES)
-		return LAUNCH_INJECT;
-	ms_err_set(err, "the recorder's library is not in its root");
-	return LAUNCH_NOT;
+	return way == LAUNCH_PRELOAD && !library_visible(c, pid) ? LAUNCH_INJECT : way;
 }
 
 /* Makes the process load the preloaded library, or injects the guest, depending on `way`. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ms-record/scan/scan_graph.h"
+#include "ms-record/graph/graph.h"
 
 struct dump_file;
 struct dump_join;

@@ -13,7 +13,7 @@
 #include "libcommon/base/order.h"
 #include "libcommon/symbols/symbols.h"
 #include "ms-record/code/modules.h"
-#include "ms-record/scan/scan_graph.h"
+#include "ms-record/graph/graph.h"
 #include "ms-record/session/session.h"
 
 #define SMALL 1024u /* smaller blocks are apart by each size that glibc gives */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scan_graph.h"
+#include "ms-record/graph/graph.h"
 #include "scan_memory.h"
 #include "scan_roots.h"
 
