@@ -198,6 +198,7 @@ struct threads {
 	MS_ARRAY(struct tid_pair) tids;
 	/* tids_ns: time of the last read; tids_again_ns: earliest time of the next one */
 	uint64_t tids_ns, tids_again_ns;
+	uint64_t ran_ns; /* CPU time of the process when threads_look was last called */
 };
 
 /* ---- the image ---- */

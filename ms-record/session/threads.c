@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/proc/proc.h"
 #include "session.h"
 #include "session_options.h"
@@ -56,6 +58,20 @@ static void look_for_filter(struct session *s, const char *status)
 	__atomic_store_n(&s->mem->unfiltered, 0, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(&s->mem->seccomp_seen, &none, 1, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_RELAXED);
+}
+
+/* Tells whether the process has run since the last call. Only then can a thread have installed a
+ * filter; most processes of a build wait, and reading their status costs much more. */
+static bool has_run(struct session *s)
+{
+	clockid_t clock;
+	struct timespec t;
+	if (s->process.pid <= 0 || clock_getcpuclockid(s->process.pid, &clock) ||
+	    clock_gettime(clock, &t))
+		return true;
+	bool more = ms_ns_of(t) != s->threads.ran_ns;
+	s->threads.ran_ns = ms_ns_of(t);
+	return more;
 }
 
 uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
@@ -222,7 +238,8 @@ static void look_again(struct session *s, uint32_t index, uint64_t now)
 	read_name(s, index);
 	struct thread *t = &s->threads.all.v[index];
 	snprintf(status, sizeof status, "task/%u/status", t->outer);
-	look_for_filter(s, status);
+	if (t->outer != (uint32_t)s->process.pid) /* the main thread's is the process's */
+		look_for_filter(s, status);
 	if (t->look_after < LAST_LOOK_NS)
 		t->look_after *= 4;
 	t->look_ns = now + t->look_after;
@@ -246,7 +263,8 @@ static void write_changes(struct session *s)
 void threads_look(struct session *s, bool all)
 {
 	uint64_t start = session_now(s), now = start;
-	look_for_filter(s, "status");
+	if (has_run(s) || all)
+		look_for_filter(s, "status");
 	for (size_t n = all || now >= s->threads.names_ns ? s->threads.alive.n : 0; n; n--) {
 		size_t i = s->threads.name_next++ % s->threads.alive.n;
 		struct thread *t = &s->threads.all.v[s->threads.alive.v[i].index];
