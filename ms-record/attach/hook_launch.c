@@ -8,7 +8,6 @@
 #include "hook_launch.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +21,7 @@
 #include "hook_late.h"
 #include "hook_write.h"
 #include "ms-record/base/cpu.h"
+#include "ms-record/base/packet.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/hook_spec.h"
 #include "ms-record/session/session.h"
@@ -72,13 +72,11 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 	return 0;
 }
 
-/* Tells whether the guest still waits. It waits WELCOME_S for each message (guest/preload/start.c),
+/* Tells whether the guest still waits. It waits WELCOME_S for each message (guest/tell.c),
  * then closes its end and lets the program run. */
 static bool waits(struct hook_work *hooks)
 {
-	struct pollfd p = {.fd = ((struct work *)hooks)->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) <= 0; /* an interrupted poll is no sign that the guest closed its
-				       end */
+	return !packet_closed(((struct work *)hooks)->fd);
 }
 
 /* ---- the jumps ---- */

@@ -5,6 +5,7 @@
 #include "packet.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -85,4 +86,10 @@ ssize_t packet_take(int from, void *bytes, size_t n, int flags, int *fd)
 	    h->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(h), sizeof *fd);
 	return got;
+}
+
+bool packet_closed(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	return poll(&p, 1, 0) > 0; /* an interrupted poll is no sign that it was closed */
 }

@@ -20,3 +20,5 @@ bool packet_send(int to, const void *bytes, size_t n, int fd);
 /* Receives a packet of at most `n` bytes and the file sent with it: *fd, -1 = none. `flags` and
  * result are those of recvmsg(2). */
 ssize_t packet_take(int from, void *bytes, size_t n, int flags, int *fd);
+/* Tells whether the other end of a connection has been closed. */
+bool packet_closed(int fd);

@@ -211,15 +211,18 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	free(a.name);
 }
 
-/* Creates a session for process `pid`, which has asked for one. Returns NULL if the process is not
- * recorded. */
-static struct session *new_image(struct control *c, pid_t pid)
+/* Creates a session for process `pid`, which has asked for one over connection `fd`. Returns NULL if
+ * the process is not recorded. */
+static struct session *new_image(struct control *c, pid_t pid, int fd)
 {
 	struct arrival a;
 	struct session *s = NULL;
 	struct ms_err why = {0};
 	handshake_look(c, pid, &a);
-	if (a.recordable)
+	/* Answering a guest that has given up would only keep the others waiting. */
+	if (a.recordable && packet_closed(fd))
+		ms_err_set(&why, "ms-record was too busy to answer while the program waited");
+	else if (a.recordable)
 		s = begin(c, &a, &why);
 	if (why.text[0])
 		ms_err_set(&c->refused, "%s", why.text);
@@ -302,7 +305,7 @@ static void answer(void *arg, int fd, int pid, const struct mg_handshake *h)
 		handshake_reply(fd, NULL);
 		return;
 	}
-	struct session *s = new_image(c, pid);
+	struct session *s = new_image(c, pid, fd);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
 	if (s) /* done before the reply, because the process may end soon after it */
 		begin_draining(c, s);

@@ -285,6 +285,22 @@ total=$((lost + got))
 [ $total -ge 800000 ] || fail "with --overflow=drop $lost lost and $got kept are not all"
 is 'waiting with --overflow=drop' "$(field 14 d.trace)" 0
 
+# ---- the recorder is stopped while a program starts: that program waits, then runs, and is listed ----
+rm -f go late
+"$BIN/ms-record" -o l.trace sh -c 'until [ -e go ]; do sleep 0.1; done; exec ./steps late 1 late' >out 2>err &
+pid=$!
+wait_for state l.trace recording
+kill -STOP $pid
+touch go
+wait_for grep -q ready out
+kill -CONT $pid
+wait_for grep -q '/steps.*not recorded' l.trace.d/index
+touch late
+wait $pid
+is 'what is said of a program that was answered too late' "$(sed -n 's/.*not recorded: //p' l.trace.d/index | sort -u)" \
+	'ms-record was too busy to answer while the program waited'
+grep -q '^  trouble .*not every program was recorded: ms-record was too busy' err || fail "not said: $(cat err)"
+
 # ---- a pipe that nobody reads any more ----
 # It allocates until the reader is gone: whatever the recorder writes after that finds nobody.
 rm -f go

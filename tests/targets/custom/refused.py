@@ -9,7 +9,7 @@ import time
 
 SYMBOLS = 400000  # so that to look for a function that is not there takes a while
 MISSING = 60
-STOPPED_S = 6.5  # more than the guest waits (WELCOME_S in guest/preload/start.c)
+STOPPED_S = 6.5  # more than the guest waits (WELCOME_S in guest/tell.c)
 JUMP = 0xE9
 SECONDS = 15  # for which main runs: it begins 1.5 s before ms-record goes on, which finds out then, however busy the machine is
 here = os.path.dirname(os.path.abspath(__file__))
