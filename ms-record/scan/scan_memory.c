@@ -82,24 +82,27 @@ static void add_map(struct memory *m, const struct memory_map *p, const char *pa
 		map->guard_below = map[-1].end == map->start && !map[-1].read && !map[-1].write;
 }
 
+/* Adds a mapping as /proc has it. */
+static void add_proc_map(struct memory *m, const struct ms_proc_map *from)
+{
+	const struct memory_map map = {.start = from->start,
+				       .end = from->end,
+				       .offset = from->offset,
+				       .inode = from->inode,
+				       .read = from->perms[0] == 'r',
+				       .write = from->perms[1] == 'w',
+				       .shared = from->perms[3] == 's',
+				       .anonymous = from->inode == 0};
+	add_map(m, &map, from->path);
+}
+
 static int read_maps(struct memory *m, int folder)
 {
 	const struct ms_proc p = {.folder = folder};
 	struct ms_regions r = {0};
 	int rc = ms_regions_read(&p, false, &r);
-	for (size_t i = 0; i < r.n; i++) {
-		const struct ms_proc_map *from = &r.v[i].map;
-		add_map(m,
-			&(struct memory_map){.start = from->start,
-					     .end = from->end,
-					     .offset = from->offset,
-					     .inode = from->inode,
-					     .read = from->perms[0] == 'r',
-					     .write = from->perms[1] == 'w',
-					     .shared = from->perms[3] == 's',
-					     .anonymous = from->inode == 0},
-			from->path);
-	}
+	for (size_t i = 0; i < r.n; i++)
+		add_proc_map(m, &r.v[i].map);
 	ms_regions_free(&r);
 	if (rc || m->maps.n)
 		return rc;

@@ -435,7 +435,7 @@ static void check_maps(void)
 					.inode = map_cases[i].inode,
 					.path = map_cases[i].path};
 		strcpy(p.perms, map_cases[i].perms);
-		add_map(&m, &p);
+		add_proc_map(&m, &p);
 		const struct memory_map *is = &m.maps.v[i];
 		const bool flags[] = {is->read,        is->write,        is->shared, is->anonymous,
 				      is->heap,        is->stack,        is->libc,   is->special,
