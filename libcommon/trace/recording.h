@@ -76,7 +76,7 @@ struct ms_place {
 
 /* Tells where a variable is declared. From a symbols block. */
 struct ms_told_variable {
-	uint64_t address;      /* in the module's ELF file, or in thread-local storage */
+	uint64_t address;               /* in the module's ELF file, or in thread-local storage */
 	uint32_t module, type, members; /* type, members: string numbers; 0 = unknown */
 	bool in_thread;
 	struct ms_place at; /* without a function */

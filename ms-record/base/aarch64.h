@@ -10,6 +10,7 @@
 #define CPU_ADDRESS_BITS 48u /* of a program, without extensions */
 #define CPU_LINKER "ld-linux-aarch64"
 #define CPU_FORGETS_CALL 1
+#define CPU_VECTOR_NOTE NT_FPREGSET
 
 /* Reads the counter neither before what comes earlier nor after what comes later: ring_read_all reads
  * rings behind it. */

@@ -12,6 +12,7 @@
  *   CPU_NAME          the processor's name for messages
  *   CPU_MACHINE       the ELF e_machine of its programs
  *   CPU_LINKER        the name of glibc's dynamic linker up to the first '.'
+ *   CPU_VECTOR_NOTE   type of the note of a core dump that has the vector registers
  *   CPU_FORGETS_CALL  whether the registers of a stopped thread lack the interrupted system call
  *
  * cpu_counter returns the counter used for time stamps in the guest. cpu_match8 compares eight

@@ -10,6 +10,7 @@
 #define CPU_ADDRESS_BITS 47u /* of a program, without extensions */
 #define CPU_LINKER "ld-linux-x86-64"
 #define CPU_FORGETS_CALL 0
+#define CPU_VECTOR_NOTE NT_X86_XSTATE
 
 static inline uint64_t cpu_counter(void)
 {

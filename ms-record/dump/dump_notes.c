@@ -107,7 +107,8 @@ static void take(struct dump_file *d, const struct note *n)
 		take_files(d, n);
 	else if (n->type == NT_ARM_TLS && t && n->bytes >= sizeof t->regs.tp)
 		memcpy(&t->regs.tp, n->data, sizeof t->regs.tp);
-	else if ((n->type == NT_X86_XSTATE || (n->type == NT_FPREGSET && !t->vector_bytes)) && t) {
+	else if ((n->type == CPU_VECTOR_NOTE || (n->type == NT_FPREGSET && !t->vector_bytes)) &&
+		 t) {
 		t->vectors = (uint64_t)(n->data - d->notes);
 		t->vector_bytes = n->bytes;
 	}

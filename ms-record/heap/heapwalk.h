@@ -33,8 +33,8 @@ struct heapwalk {
 struct heapwalk_from {
 	struct attach_memory memory;
 	int proc; /* folder /proc/PID; -1 = `maps` and `exe` are set */
-	/* Of memory that does not change, such as a dump's: its mappings, borrowed, and the path of
-	 * the program. */
+	/* For memory that does not change, such as a dump's: its mappings, borrowed, and the path
+	 * of the program. */
 	const struct attach_maps *maps;
 	const char *exe;
 	const uint64_t *tps; /* thread pointers; wrong ones do no harm */

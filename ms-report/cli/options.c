@@ -110,9 +110,9 @@ static int take_no_alloc(const struct ms_cli_arg *arg, struct ms_err *err)
 		return ms_err_set(err, "bad --no-alloc '%s': expected the name of a thread",
 				  arg->text);
 	struct ms_cli_arg budget = *arg;
-	budget.text = ms_arena_printf(&opt->arena, "%s(\"%s\").allocations > 0",
-				      arg->text ? "thread" : "label",
-				      arg->text ? arg->text : "no-alloc");
+	budget.text =
+		ms_arena_printf(&opt->arena, "%s(\"%s\").allocations > 0",
+				arg->text ? "thread" : "label", arg->text ? arg->text : "no-alloc");
 	return take_budget(&budget, err);
 }
 
@@ -266,7 +266,8 @@ static const struct ms_cli_option rows[] = {
 	{"fail-on=file", 0, "FILE", take_budgets, MS_WHOLE(0), 0,
 	 "budgets from FILE, one per line"},
 	{"fail-on=strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
-	 "exit with status 2 if the pattern of a budget's site(), kept(), thread() or label() matches "
+	 "exit with status 2 if the pattern of a budget's site(), kept(), thread() or label() "
+	 "matches "
 	 "nothing"},
 	{"no-alloc", 0, "[THREAD]", take_no_alloc, MS_WHOLE(0), 0,
 	 "exit with status 1 if threads of that name allocated, or without a name, sections of "

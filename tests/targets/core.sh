@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Core dumps of a program that keeps blocks in known ways: what is live, lost and kept is the same as by a scan of the process, by size and type
 # without a trace, and to the byte with the trace of the same run; dumps that lack something, and files that are none.
@@ -53,7 +53,7 @@ is "a thread's variable" "$(root thread_local local_block)" '3000 1'
 is 'lost' "$(sql "SELECT sum(blocks), sum(bytes) FROM site_verdict WHERE verdict IN ('unreachable', 'indirect')")" "$(sql 'SELECT unreachable_blocks,
 	unreachable_bytes FROM scan')"
 is 'the dump' "$(sql 'SELECT core, core_trace, core_lacks, complete, allocator FROM process')" 'dump   1 glibc'
-[ $by = gcore ] || is 'its end by a signal' "$(sql 'SELECT exit_signal, end_reason FROM process')" '6 exit'
+[ "$by" = gcore ] || is 'its end by a signal' "$(sql 'SELECT exit_signal, end_reason FROM process')" '6 exit'
 is 'quality' "$(ms-report run.db | grep -A1 '^Quality' | tr -s ' \n' ' ')" 'Quality from the core dump dump, every block that was live no call stacks: blocks by type, else by size '
 is 'sites' "$(sql "SELECT count(*) > 5, sum(function NOT LIKE 'block_of_%') FROM place")" '1 0'
 
@@ -102,6 +102,7 @@ cp /bin/true program
 for f in 4:1:bits32 18:183:other; do # EI_CLASS, e_machine
 	name=${f##*:}
 	cp dump "$name"
+	# shellcheck disable=SC2059 # the format is the byte
 	printf "\\$(printf %o "$(echo "$f" | cut -d: -f2)")" | dd of="$name" bs=1 seek="${f%%:*}" conv=notrunc 2>/dev/null
 done
 refused empty 'it is empty'
@@ -115,13 +116,13 @@ refused other 'it is of a program for another processor'
 ms-snap --core nothing -o no.db 2>said && fail 'nothing was read'
 is 'nothing' "$(cat said)" "ms-snap: cannot open 'nothing': No such file or directory"
 size=$(stat -c %s dump)
-head -c $((size - 20480)) dump >cut
+head -c $((size - 20480)) dump >short-by-pages
 status=0
-ms-snap -q --core cut -o run.db || status=$?
+ms-snap -q --core short-by-pages -o run.db || status=$?
 is 'cut: status' $status 2
 is 'cut: judged' "$(sql 'SELECT p.complete, p.core_lacks IS NOT NULL, s.state FROM process p, scan s')" '0 1 unreadable'
 is 'cut: nothing is unreachable' "$(sql "SELECT count(*) FROM site_verdict WHERE verdict IN ('unreachable', 'indirect')")" 0
-ms-snap -q --allow=partial --core cut -o run.db || fail "cut, allowed: $?"
+ms-snap -q --allow=partial --core short-by-pages -o run.db || fail "cut, allowed: $?"
 
 python3 "$SRC/tests/targets/coredamage.py" dump 40 1 || fail 'a damaged dump'
 

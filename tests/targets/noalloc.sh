@@ -8,6 +8,7 @@ set -u
 mkfifo go
 timeout 300 "$BIN/ms-record" -q --leak-check=no -o t.trace "$TB/targets/noalloc" <go >said &
 exec 4>go
+# shellcheck disable=SC2317  # wait_for calls it
 named() { # the recorder has read the names of all threads
 	"$BIN/ms-record" --tell t.trace flush >/dev/null 2>&1 && "$BIN/ms-snap" -q -o w.db t.trace 2>/dev/null &&
 		[ "$(sqlite3 w.db "SELECT count(DISTINCT name) FROM thread WHERE name GLOB 'audio-*' OR name = 'ui'")" = 4 ]

@@ -143,7 +143,8 @@ static void large(void)
 /* Maps a file and writes all of it. */
 static void fill_file(int fd, size_t n)
 {
-	if (fd < 0 || ftruncate(fd, (off_t)n) || !fill(mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), n))
+	if (fd < 0 || ftruncate(fd, (off_t)n) ||
+	    !fill(mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), n))
 		abort();
 	close(fd);
 }
@@ -154,11 +155,13 @@ static void shared(void)
 	fill(shmat(id, NULL, 0), 4 * MIB);
 	shmctl(id, IPC_RMID, NULL);
 	fill_file(memfd_create("shared-fd", MFD_CLOEXEC), 8 * MIB);
-	fill(mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 2 * MIB);
+	fill(mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+	     2 * MIB);
 	char name[] = "/dev/shm/memscope-XXXXXX";
 	fill_file(mkstemp(name), MIB);
 	unlink(name);
-	void *huge = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	void *huge = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (huge != MAP_FAILED)
 		fill(huge, 2 * MIB);
 }
