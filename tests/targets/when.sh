@@ -161,11 +161,10 @@ ms-record -q -o run.trace --follow=all --when 'live > 2M: exec:echo {pid} >>fire
 		for pid in $all; do : >go.$pid; done; wait' "$STEPS" 2>err
 [ ! -s err ] || fail "without a command: $(cat err), not recorded: $(grep 'not recorded' run.trace.d/index)"
 is 'the processes' "$(sort -u fired | wc -l)" 100
-# a process's trace before exec names that after it, which is then read, too
-for trace in run.trace.d/*.trace; do
-	sql "$trace" 'SELECT p.trace, group_concat(m.name) FROM mark m JOIN process p ON p.id = m.process GROUP BY p.id'
-done | sort -u >marked
-is 'their marks' "$(grep -c ' live > 2M$' marked) $(wc -l <marked)" '100 100'
+for trace in run.trace.d/steps.*.trace; do
+	sql "$trace" 'SELECT group_concat(name) FROM mark'
+done >marked
+is 'their marks' "$(uniq -c marked | tr -s ' ')" ' 100 live > 2M'
 
 # ---- attached, on standby, sampled ----
 begin "$STEPS"
