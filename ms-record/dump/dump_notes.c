@@ -9,6 +9,7 @@
 
 #include "dump_file.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/guest/layout.h"
 
 #define THREADS_MOST 65536u

@@ -40,7 +40,7 @@ filled() {
 	is "$1: freed by a handler of a constructor" "$(root "$2" variable g_early)" '4000 1'
 	is "$1: freed by a destructor" "$(root "$2" variable g_late)" '7000 1'
 	case $3 in
-	*-cxx) is "$1: freed by a static destructor" "$(root "$2" variable g_box)" "${box:-30000} 1" ;;
+	*-cxx) is "$1: freed by a static destructor" "$(root "$2" variable g_box.block)" "${box:-30000} 1" ;;
 	*) ;;
 	esac
 }

@@ -292,7 +292,7 @@ static void check_turns(void)
 	is("the fifth waits", f[TRIGGER_RUNS].child, 0);
 	kill(f[1].child, SIGTERM);
 	end(&c, &f[1]);
-	is("why", strcmp(count.why, "signal 15"), 0);
+	is("why", strcmp(count.why, "killed by signal 15"), 0);
 	is("now it is its turn", triggers_run(&c, &f[TRIGGER_RUNS], true), false);
 	is("five have run", count.runs, TRIGGER_RUNS + 1);
 	is("one that never ran is given up", triggers_run(&c, &f[TRIGGER_RUNS + 1], false), true);
