@@ -97,6 +97,9 @@ clean heap2.db
 
 # every column that can hold text is thought of: replaced (*) or words of our own (=)
 cat >columns <<'C'
+= cohort.kind
+* cohort.label
+* cohort.mark
 = diff.key
 * diff.value
 * diff_hidden.filter
@@ -186,6 +189,8 @@ cat >columns <<'C'
 = site_diff.matched
 = site_diff_range.figure
 = site_lifetime.unit
+= site_unfreed.kind
+* site_unfreed.name
 = site_verdict.reason
 = site_verdict.verdict
 * skipped.name
