@@ -212,7 +212,11 @@ static int attach_file(sqlite3 *db, const char *path, bool log, struct ms_err *e
 	char *uri = file_uri(path, log);
 	int rc = ms_sql_execf(db, &why, "ATTACH %Q AS src", uri);
 	free(uri);
-	return rc == 0 ? 0 : ms_err_set(err, "cannot open '%s': %s", path, sqlite3_errmsg(db));
+	int code = sqlite3_errcode(db); /* of a damaged one, ATTACH says only that it is unable */
+	bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+	return rc == 0 ? 0
+		       : ms_err_set(err, "cannot open '%s': %s", path,
+				    damaged ? sqlite3_errstr(code) : sqlite3_errmsg(db));
 }
 
 static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const char *name,

@@ -52,7 +52,7 @@ static void search(const struct graph *g, struct components *c, uint32_t first)
 	enter(g, c, first);
 	while (c->call_count) {
 		uint32_t i = c->calls[c->call_count - 1];
-		if (c->edge[i] == g->first_edge[i + 1]) {
+		if (!g->edges || c->edge[i] == g->first_edge[i + 1]) {
 			leave(c, i);
 			continue;
 		}

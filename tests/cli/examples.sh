@@ -136,6 +136,10 @@ for page in "$SRC"/man/*.[1-9]; do
 				printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"
 			fi
 		fi
+		if head -n 1 "$b" | grep -q '^import'; then
+			cp "$b" "work/$name/example.py"
+			printf 'PYTHONPATH="%s/include" ms-record -q -o example.trace python3 example.py\n' "$SRC" >"$b"
+		fi
 		(cd "work/$name" && timeout 600 bash -c "run '$block'") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
 		echo "$b: status $?"
 		sed 's/^/    $ /' "$b"
