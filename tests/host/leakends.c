@@ -163,8 +163,9 @@ int main(int argc, char **argv)
 	argv[0] = give(50);
 	lose();
 #elif CASE == 20
-	lose();
+	/* before the block is lost: a new thread has its creator's registers, vectors too */
 	pthread_create(&t, NULL, waits, NULL);
+	lose();
 	quick_exit(1);
 #elif CASE == 21
 	lose_deep(20); /* deeper than frames of abort, whose variables keep what was there before */
